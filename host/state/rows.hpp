@@ -1,0 +1,198 @@
+// What is durable about a job, as plain structs: the slicer fills them, the state store keeps them,
+// status and audit show them. No SQLite here, and no rule: which rows exist when is slicer.md R1-R4.
+//
+// A partition's key is (topic, partition, lane); a slice's key is its id, which the slicer counts
+// up inside one job and never uses twice (JobState::next_slice_id). Offsets are Kafka's: `end` and
+// `frontier` are exclusive. Times are Unix milliseconds, 0 = has not happened.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::state {
+
+/// slicer.md R1. Stored by number: append only.
+enum class SliceState : std::uint8_t {
+  Ready = 0,
+  Dispatched = 1,
+  Completed = 2,
+  Retrying = 3,
+  Isolating = 4,     ///< replaced by its parts
+  Parked = 5,
+  DeadLettered = 6,
+  Skipped = 7,
+};
+
+/// Settled = counted into the frontier (slicer.md R2).
+constexpr bool is_settled(SliceState state) {
+  return state == SliceState::Completed || state == SliceState::Parked ||
+         state == SliceState::DeadLettered || state == SliceState::Skipped;
+}
+
+/// Why a slice is not a plain completion, or why a range stands in the gap ledger (R1, R4, D3).
+/// Stored by number: append only.
+enum class Cause : std::uint8_t {
+  None = 0,
+  Expired = 1,         ///< below the low watermark before it was read
+  Truncated = 2,       ///< beyond the end of a log that was cut (F5)
+  Poison = 3,          ///< one record no plugin survives, and no dead letter topic
+  ByUser = 4,          ///< passed by a reset
+  Parked = 5,
+  DeadLettered = 6,
+  ReleasedGate = 7,    ///< an operator opened a gate (expansion.md E8)
+  OrderUnproved = 8,   ///< cut before a partition count was known (expansion.md E5)
+  ProvedByState = 9,   ///< completed: the keyed state's position says so (D3)
+  ProvedBySink = 10,   ///< completed: the sink's own position says so (D3)
+};
+
+/// Sums over slices; a merged row holds those of all its slices.
+struct Counts {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  std::uint64_t filtered = 0;
+  std::uint64_t errant = 0;
+  std::uint64_t bytes = 0;
+
+  bool operator==(const Counts&) const = default;
+};
+
+/// Where a worker's time went, microseconds (the phases of interfaces.md, "Metrics").
+struct PhaseTimes {
+  std::uint64_t fetch_us = 0;
+  std::uint64_t process_us = 0;
+  std::uint64_t put_us = 0;
+  std::uint64_t flush_us = 0;
+  std::uint64_t state_us = 0;
+  std::uint64_t wait_us = 0;
+
+  bool operator==(const PhaseTimes&) const = default;
+};
+
+/// The worker that ran, or runs, a slice: pid 0 = none yet.
+struct WorkerStamp {
+  std::uint32_t slot = 0;
+  std::int32_t pid = 0;
+  std::uint64_t incarnation = 0;
+
+  bool operator==(const WorkerStamp&) const = default;
+};
+
+struct SliceError {
+  std::string stage;   ///< Connect's stage, or CRASH, HANG
+  std::string plugin;
+  std::int32_t code = 0;
+  std::string message;
+
+  bool operator==(const SliceError&) const = default;
+};
+
+/// Where a partition's lane stands. `frontier` is the end of what is settled without a hole.
+struct PartitionRow {
+  std::string topic;
+  std::int32_t partition = 0;
+  std::uint16_t lane = 0;
+  std::uint32_t topic_incarnation = 1;  ///< + 1 when the topic was recreated (F5)
+  std::uint32_t epoch = 0;
+  std::int64_t start_offset = 0;  ///< where this execution began (S2); durable before slice one
+  std::int64_t frontier = 0;
+  std::uint32_t worker_slot = 0;  ///< sticky assignment, remembered across restarts (A1)
+  std::optional<std::int64_t> once_end;  ///< mode once: the end that was taken at the start
+  std::uint64_t slices_settled = 0;      ///< since this execution's start
+  Counts totals;                         ///< since this execution's start
+
+  bool operator==(const PartitionRow&) const = default;
+};
+
+/// One slice, or a run of clean first-attempt completions of one worker and lane (R3).
+struct SliceRow {
+  std::uint64_t id = 0;
+  std::uint64_t execution = 0;
+  std::string topic;
+  std::int32_t partition = 0;
+  std::uint16_t lane = 0;
+  std::uint32_t topic_incarnation = 1;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::uint32_t epoch = 0;
+  std::uint32_t attempt = 1;
+  WorkerStamp worker;
+  SliceState state = SliceState::Ready;
+  bool halted = false;  ///< Retrying, attempts used up, on.failure = halt: waits for a restart
+  bool stable = false;  ///< its range is part of the output's name (C5): never cut again
+  std::uint32_t slice_count = 1;  ///< > 1: merged
+  Counts counts;
+  PhaseTimes times;
+  std::int64_t created_ms = 0;
+  std::int64_t dispatched_ms = 0;  ///< the last time, or the first of a merged row
+  std::int64_t settled_ms = 0;     ///< of a merged row: the last one's
+  Cause cause = Cause::None;
+  std::optional<SliceError> error;  ///< of the last attempt that failed
+
+  bool operator==(const SliceRow&) const = default;
+};
+
+/// A range that was not processed, or with a weaker guarantee (R4). Never deleted, only added.
+struct GapRow {
+  std::uint64_t execution = 0;
+  std::string topic;
+  std::int32_t partition = 0;
+  std::uint16_t lane = 0;
+  std::uint32_t topic_incarnation = 1;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  Cause cause = Cause::None;
+  std::uint64_t records_max = 0;  ///< an upper bound: offsets of the range, or less if known
+  std::uint64_t slice_id = 0;     ///< 0: no slice was cut for it
+  std::int64_t at_ms = 0;
+  std::string detail;
+
+  bool operator==(const GapRow&) const = default;
+};
+
+/// What must become durable together. `token` comes back when it is: only then may the frontiers
+/// in it be committed to the group, and only then may stable slices in it be published.
+struct ChangeSet {
+  std::uint64_t token = 0;
+  std::vector<PartitionRow> partitions;       ///< upserts
+  std::vector<SliceRow> slices_upserted;
+  std::vector<std::uint64_t> slices_deleted;  ///< rows merged into another, or released unused (C3)
+  std::vector<GapRow> gaps;
+
+  bool empty() const {
+    return partitions.empty() && slices_upserted.empty() && slices_deleted.empty() && gaps.empty();
+  }
+};
+
+/// Stored by number: append only.
+enum class ExecutionState : std::uint8_t {
+  Running = 0,
+  Completed = 1,
+  CompletedWithGaps = 2,
+  Failed = 3,
+  Stopped = 4,  ///< by a user or a host's end; the next start goes on with it (S5)
+};
+
+enum class ExecutionMode : std::uint8_t { Persistent = 0, Once = 1 };
+
+struct ExecutionRow {
+  std::uint64_t number = 0;  ///< counts from 1 inside one job
+  ExecutionMode mode = ExecutionMode::Persistent;
+  ExecutionState state = ExecutionState::Running;
+  std::int64_t started_ms = 0;
+  std::int64_t ended_ms = 0;
+  std::string reason;  ///< why it failed or stopped, for people
+
+  bool operator==(const ExecutionRow&) const = default;
+};
+
+/// Everything a slicer needs to go on. A job that was never seen: no execution, no rows.
+struct JobState {
+  std::optional<ExecutionRow> execution;  ///< the newest one
+  std::vector<PartitionRow> partitions;   ///< ordered by topic, partition, lane
+  std::vector<SliceRow> slices;           ///< not settled, plus each lane's last completed row
+  std::uint64_t next_slice_id = 1;
+};
+
+}  // namespace sluice::state
