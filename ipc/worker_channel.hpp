@@ -67,7 +67,8 @@ class WorkerChannel {
   }
 
  private:
-  friend class CrashHandlerAccess;
+  friend Result<> install_crash_handler(WorkerChannel& channel);
+  friend void record_modules(WorkerChannel& channel);
 
   WorkerChannel(Mapped<const HostSegment> host, Mapped<WorkerSegment> worker, Doorbell to_worker,
                 Doorbell to_host);
