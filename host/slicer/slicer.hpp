@@ -1,0 +1,139 @@
+// The slicer of one job (design: slicer.md): learns partitions and their ends, cuts slices, decides
+// which worker runs them, keeps the proof of what is settled, and decides what a failure costs
+// whom.
+//
+// A pure state machine: events in, actions out. It does no I/O, reads no clock, sees no record and
+// never waits, so the simulator (tests/sim) runs exactly this code. One thread. Every event takes
+// `now` (monotonic); events only note what happened, step() decides and fills the actions: feed all
+// events that are there, then call step() once.
+//
+// Believed: the host's own calls. Checked: everything that comes from a worker (report()).
+// Asked of a worker: reports of a lane in offset order; after FAILED, EXPIRED or RELEASED of one
+// slice every later slice of that lane is returned (RELEASED at its start) until a higher fence
+// arrives. Durable before: start positions before the first slice; rows before frontiers go to the
+// group.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/base/clock.hpp"
+#include "host/base/random.hpp"
+#include "host/slicer/accusation.hpp"
+#include "host/slicer/actions.hpp"
+#include "host/slicer/options.hpp"
+#include "host/slicer/status.hpp"
+#include "host/slicer/topic_partition.hpp"
+#include "host/state/rows.hpp"
+#include "ipc/slice_report.hpp"
+
+namespace sluice::slicer {
+
+/// A partition of the job, with its start position resolved (S2) or its durable row restored.
+struct FoundPartition {
+  TopicPartition tp;
+  std::uint32_t epoch = 0;
+  /// Where it begins when there is no row; made durable before its first slice.
+  std::int64_t start_offset = 0;
+  std::optional<state::PartitionRow> row;  ///< restored: frontier and slot hold
+  std::vector<state::SliceRow> slices;     ///< restored rows of this partition, in any order
+  std::optional<std::int64_t> end;         ///< the host's own end offset, if it was asked
+  std::optional<std::int64_t> once_end;    ///< mode once: this execution's end (S1)
+};
+
+struct WorkerIdentity {
+  std::uint64_t incarnation = 0;
+  std::int32_t pid = 0;
+};
+
+/// Whether the partition's leader changed since the host asked before: then an end may be lower.
+enum class LeaderChange : std::uint8_t { None, Seen };
+
+/// A frontier that is durable here and may be committed to the Kafka group (R2, D2).
+struct FrontierCommit {
+  TopicPartition tp;
+  std::int64_t offset = 0;
+};
+
+class Core;
+
+class Slicer {
+ public:
+  /// Requires: validate(options) is fine. `random` jitters back-offs, nothing else.
+  Slicer(const SlicerOptions& options, Random random);
+  ~Slicer();
+  Slicer(const Slicer&) = delete;
+  Slicer& operator=(const Slicer&) = delete;
+
+  // --- Topics and partitions -------------------------------------------------------------------
+  /// Requires: before the first partition of that topic. Indices are those of the topic table.
+  void add_topic(std::uint16_t topic, std::string name, std::uint32_t incarnation);
+  /// Requires: not known yet. At start, and at any time later.
+  void partition_found(FoundPartition found, Milliseconds now);
+  /// The partitions of the start are complete: they are now spread over the slots with the fewest
+  /// moves. Later partitions go to the emptiest slot as they come.
+  void discovery_done(Milliseconds now);
+
+  // --- What Kafka says (the host's own calls, never a worker's) ---------------------------------
+  void end_observed(TopicPartition tp, std::int64_t end, LeaderChange leader, Milliseconds now);
+  /// Both watermarks, as asked by Actions::sample_lows; may also come unasked.
+  void low_observed(TopicPartition tp, std::int64_t low, std::int64_t end, Milliseconds now);
+  /// No answer (broker away, not leader): asked again later.
+  void sample_failed(TopicPartition tp, Milliseconds now);
+
+  // --- Workers -----------------------------------------------------------------------------------
+  /// READY of a new incarnation. Requires: the slot's previous one was given to worker_lost().
+  void worker_ready(Slot slot, WorkerIdentity worker, Milliseconds now);
+  /// A report that passed the layout checks of HostChannel::drain; all kinds may be passed in.
+  void report(Slot slot, std::uint64_t incarnation, const ipc::Report& report,
+              std::string_view text, Milliseconds now);
+  /// Requires: reaped, and its report ring drained through report() after that (ipc facts 3.6).
+  /// Also for incarnations that never got READY.
+  void worker_lost(Slot slot, std::uint64_t incarnation, const Accusation& accusation,
+                   Milliseconds now);
+  /// A change of tasks.max: partitions of slots that go are taken back at a batch boundary; new
+  /// slots get the fewest partitions that balance needs, once their workers are ready.
+  void set_slots(std::uint32_t slots, Milliseconds now);
+
+  // --- Commands
+  // ------------------------------------------------------------------------------------
+  /// FAILED tasks restart (F4): halted slices become ready again, attempts count from 1.
+  void restart_halted(Milliseconds now);
+  void restart_halted(TopicPartition tp, Milliseconds now);
+  /// Publishes nothing more. Ends with Outcome::Stopped when nothing is in flight (workers return
+  /// their slices on STOP, or are lost) and everything is durable.
+  void stop(Milliseconds now);
+  void set_slices_per_second_max(std::uint32_t slices);
+
+  // --- Decisions
+  // -----------------------------------------------------------------------------------
+  /// Decides everything that is due and replaces the contents of `actions`.
+  void step(Milliseconds now, Actions& actions);
+  /// When step() has something to do although no event came; nothing: never.
+  std::optional<Milliseconds> next_deadline() const;
+
+  // --- Durability (R3): one change set is under way at a time
+  // ---------------------------------------
+  bool has_changes() const;
+  /// Requires: no change set is under way. On a failed write apply the same set again.
+  state::ChangeSet take_changes(Milliseconds now);
+  /// The set of this token is on disk. Returns what may be committed to the group now.
+  std::vector<FrontierCommit> persisted(std::uint64_t token, Milliseconds now);
+
+  // --- Status
+  // ----------------------------------------------------------------------------------------
+  Snapshot snapshot(Milliseconds now) const;
+  /// Without the partitions: cheap enough for every scrape.
+  const SlicerCounts& counts() const;
+  /// Open slices that have a number, for `job slices`: dispatched, retrying, halted.
+  std::vector<state::SliceRow> open_slices() const;
+
+ private:
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace sluice::slicer

@@ -1,0 +1,21 @@
+// How a process ended, as waitid tells it.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::supervisor {
+
+struct ExitStatus {
+  enum class Kind : std::uint8_t { Exited, Signalled };
+  Kind kind = Kind::Exited;
+  int code = 0;  ///< exit code, or the signal's number
+
+  bool operator==(const ExitStatus&) const = default;
+};
+
+/// Exit codes of sluice-worker that mean something here (sdk.md, "Supervision design").
+inline constexpr int kExitClean = 0;
+inline constexpr int kExitTryAgain = 75;
+inline constexpr int kExitConfiguration = 78;
+
+}  // namespace sluice::supervisor
