@@ -1,5 +1,6 @@
 // Time as a dependency. Cores never read a clock: they are told the time with each event. Only the
-// edges (loop, worker) hold a Clock, and tests give them a ManualClock.
+// edges (loop, worker) hold a Clock, and tests give them a ManualClock, which moves when told to.
+// Not for measuring: a benchmark reads std::chrono::steady_clock itself.
 #pragma once
 
 #include <chrono>

@@ -25,6 +25,6 @@ std::uint64_t Random::below(std::uint64_t bound) {
   return next() % bound;  // the bias is below 2^-32 for every bound we use
 }
 
-double Random::unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Random::fraction() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
 }  // namespace sluice

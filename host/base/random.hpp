@@ -20,7 +20,7 @@ class Random {
   /// True once in `one_in` calls on average. Requires: one_in > 0.
   bool once_in(std::uint64_t one_in) { return below(one_in) == 0; }
   /// Uniform in [0, 1).
-  double unit();
+  double fraction();
 
  private:
   std::uint64_t state_;

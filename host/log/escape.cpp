@@ -8,7 +8,9 @@ namespace {
 constexpr char kHexDigits[] = "0123456789abcdef";
 constexpr std::size_t kCharacterBytesMax = 4;
 
-bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
 
 /// Length that the first byte of a character announces; 0 if it cannot be a first byte.
 std::size_t announced_length(unsigned char first) {

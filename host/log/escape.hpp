@@ -1,6 +1,6 @@
-// Text that others wrote, made safe for one line of a log. Plugins, brokers and libraries put colour
-// codes, line feeds and broken UTF-8 into their messages; journald and terminals must not act on
-// them, and one message must stay one line.
+// Text that others wrote, made safe for one line of a log. Plugins, brokers and libraries put
+// colour codes, line feeds and broken UTF-8 into their messages; journald and terminals must not
+// act on them, and one message must stay one line.
 //
 // Control characters (C0, DEL, C1) become \n, \t or \xNN, bytes that are not UTF-8 become \xNN, all
 // else passes unchanged. A backslash is not doubled: this is for eyes, it cannot be turned back.

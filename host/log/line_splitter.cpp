@@ -21,7 +21,9 @@ void LineSplitter::feed(std::string_view bytes, const OnLine& on_line) {
   }
 }
 
-void LineSplitter::finish(const OnLine& on_line) { end_line(on_line); }
+void LineSplitter::finish(const OnLine& on_line) {
+  end_line(on_line);
+}
 
 // One byte above the limit is kept, so that end_line() can tell a CR LF that stands exactly at the
 // limit from a line that is too long, and cut_utf8 can see whether the cut is inside a character.

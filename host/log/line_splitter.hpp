@@ -1,9 +1,10 @@
-// Bytes of a worker's stdout and stderr in, log lines out. A pipe delivers pieces that begin and end
-// anywhere; a plugin may write megabytes without a line feed, colour codes, or no text at all.
+// Bytes of a worker's stdout and stderr in, log lines out. A pipe delivers pieces that begin and
+// end anywhere; a plugin may write megabytes without a line feed, colour codes, or no text at all.
 //
 // The memory is bounded: of a line longer than `line_bytes_max` the beginning is kept, the rest is
-// only counted and the line ends with " [N bytes cut]". Lines come out escaped (escape.hpp), without
-// their LF or CR LF; empty lines are dropped. One splitter per pipe, one thread; it does no I/O.
+// only counted and the line ends with " [N bytes cut]". Lines come out escaped (escape.hpp),
+// without their LF or CR LF; empty lines are dropped. One splitter per pipe, one thread; it does no
+// I/O.
 #pragma once
 
 #include <cstddef>

@@ -29,10 +29,14 @@ constexpr std::string_view kCutMark = "...";
 
 spdlog::level::level_enum spdlog_level(Level level) {
   switch (level) {
-    case Level::Debug: return spdlog::level::debug;
-    case Level::Info: return spdlog::level::info;
-    case Level::Warning: return spdlog::level::warn;
-    case Level::Error: return spdlog::level::err;
+    case Level::Debug:
+      return spdlog::level::debug;
+    case Level::Info:
+      return spdlog::level::info;
+    case Level::Warning:
+      return spdlog::level::warn;
+    case Level::Error:
+      return spdlog::level::err;
   }
   return spdlog::level::err;
 }
@@ -51,16 +55,21 @@ class PriorityFlag final : public spdlog::custom_flag_formatter {
  private:
   static char digit(spdlog::level::level_enum level) {
     switch (level) {
-      case spdlog::level::err: return '3';
-      case spdlog::level::warn: return '4';
-      case spdlog::level::info: return '6';
-      default: return '7';
+      case spdlog::level::err:
+        return '3';
+      case spdlog::level::warn:
+        return '4';
+      case spdlog::level::info:
+        return '6';
+      default:
+        return '7';
     }
   }
 };
 
 std::unique_ptr<spdlog::formatter> make_formatter(Format format) {
-  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc, "\n");
+  auto formatter =
+      std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc, "\n");
   formatter->add_flag<PriorityFlag>('*');
   formatter->set_pattern(format == Format::Journald ? "<%*>%v" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v");
   return formatter;
@@ -212,11 +221,17 @@ void Logger::limited(Level level, std::string_view cause, std::string_view text)
   }
 }
 
-void Logger::tick() const { journal_->tick(); }
+void Logger::tick() const {
+  journal_->tick();
+}
 
-bool Logger::enabled(Level level) const { return journal_->enabled(level); }
+bool Logger::enabled(Level level) const {
+  return journal_->enabled(level);
+}
 
-LogCounters Logger::counters() const { return journal_->counters(); }
+LogCounters Logger::counters() const {
+  return journal_->counters();
+}
 
 std::string Logger::line_of(std::string_view text) const {
   std::string line;

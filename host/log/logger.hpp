@@ -1,11 +1,11 @@
 // What the host tells the people who run it: one line per event, with the fields job=, worker=,
 // slice= and plugin= at its end, so that `grep job=orders` finds a job's life.
 //
-// A Logger is a value that carries its fields and shares one Journal (the way out); copies are cheap
-// and with_job() and its kin make a narrower one. It is passed by reference; there is no global one.
-// Lines that repeat per cause go through limited(): one a minute, with the count of the swallowed.
-// Every call may come from any thread. None blocks for long: a line that the reader of stderr does
-// not take within kStallMax is dropped and counted, because the host's loop logs too.
+// A Logger is a value that carries its fields and shares one Journal (the way out); copies are
+// cheap and with_job() and its kin make a narrower one. It is passed by reference; there is no
+// global one. Lines that repeat per cause go through limited(): one a minute, with the count of the
+// swallowed. Every call may come from any thread. None blocks for long: a line that the reader of
+// stderr does not take within kStallMax is dropped and counted, because the host's loop logs too.
 // Never given to it: values of secrets, records. Plugins' output comes through line_splitter.hpp.
 #pragma once
 
@@ -63,8 +63,8 @@ class Logger {
   void error(std::string_view text) const { log(Level::Error, text); }
   void log(Level level, std::string_view text) const;
 
-  /// At most one line a minute for this job and `cause` (a constant such as "kafka.broker_down", with
-  /// the worker's number in it where workers differ). Its next line ends with swallowed=COUNT.
+  /// At most one line a minute for this job and `cause` (a constant such as "kafka.broker_down",
+  /// with the worker's number in it where workers differ). Its next line ends with swallowed=COUNT.
   void limited(Level level, std::string_view cause, std::string_view text) const;
   /// Brings out the counts of causes that have become quiet. For a timer, about once a second.
   void tick() const;

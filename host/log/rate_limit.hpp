@@ -1,5 +1,5 @@
-// One line a minute per cause. A broker that is away makes thousands of equal complaints; people need
-// the first at once, and later how many there were.
+// One line a minute per cause. A broker that is away makes thousands of equal complaints; people
+// need the first at once, and later how many there were.
 //
 // The first line of a cause opens a window of kWindow. Lines inside it are swallowed, counted, and
 // the newest is kept. When the window is over, the next line or take_due(), whichever comes first,

@@ -1,9 +1,10 @@
 // Writes log lines to a descriptor without ever waiting long for its reader. A pipe whose reader
 // stands still (a pager, a stuck journald) must not stand the host's loop still.
 //
-// A pipe with one free page takes a line of at most PIPE_BUF bytes at once, so poll() before write()
-// is enough. The first line that finds it full waits up to kStallMax; until it is writable again,
-// further lines are dropped without waiting. Does not own the descriptor; calls must not overlap.
+// A pipe with one free page takes a line of at most PIPE_BUF bytes at once, so poll() before
+// write() is enough. The first line that finds it full waits up to kStallMax; until it is writable
+// again, further lines are dropped without waiting. Does not own the descriptor; calls must not
+// overlap.
 #pragma once
 
 #include <string_view>

@@ -29,15 +29,15 @@ TEST_CASE("a terminal never sees a control character, C1 included", "[log]") {
 
 TEST_CASE("each byte that is not UTF-8 is shown, and what follows it survives", "[log]") {
   const auto [bytes, shown] = GENERATE(table<std::string, std::string>({
-      {"\x80x", "\\x80x"},                          // continuation without a beginning
-      {"\xC0\xAFx", "\\xc0\\xafx"},                 // overlong '/'
-      {"\xE0\x80\xAFx", "\\xe0\\x80\\xafx"},        // overlong in three bytes
+      {"\x80x", "\\x80x"},                             // continuation without a beginning
+      {"\xC0\xAFx", "\\xc0\\xafx"},                    // overlong '/'
+      {"\xE0\x80\xAFx", "\\xe0\\x80\\xafx"},           // overlong in three bytes
       {"\xF0\x80\x80\xAFx", "\\xf0\\x80\\x80\\xafx"},  // and in four
-      {"\xED\xA0\x80x", "\\xed\\xa0\\x80x"},        // surrogate
+      {"\xED\xA0\x80x", "\\xed\\xa0\\x80x"},           // surrogate
       {"\xF4\x90\x80\x80x", "\\xf4\\x90\\x80\\x80x"},  // above U+10FFFF
       {"\xF5\x80\x80\x80x", "\\xf5\\x80\\x80\\x80x"},
-      {"\xC3", "\\xc3"},                            // cut off at the end
-      {"\xE2\x82x", "\\xe2\\x82x"},                 // cut off in the middle
+      {"\xC3", "\\xc3"},             // cut off at the end
+      {"\xE2\x82x", "\\xe2\\x82x"},  // cut off in the middle
   }));
   CHECK(escaped(bytes) == shown);
 }

@@ -1,0 +1,49 @@
+"""Rules that need more than one file: every source is built, every folder explains itself."""
+
+import re
+
+# Folders whose subfolders each need a README.md; a mirror like tests/unit explains itself once.
+PARENTS = ("", "host", "plugins", "tests")
+TOP_LEVEL_FOLDERS = {"host", "plugins", "ipc", "sdk", "tests", "etc", ".ci"}
+
+
+def sources_are_built(tree):
+    """Every .cpp and .c is named in the CMakeLists.txt of its folder or of one above it."""
+    lists = {file.folder: file.text for file in tree if file.name == "CMakeLists.txt"}
+    for file in tree:
+        if file.suffix in (".cpp", ".c") and not _is_named(file.path, lists):
+            yield file.path, 1, "no CMakeLists.txt names this file, so nobody builds it"
+
+
+def _is_named(path, lists):
+    parts = path.split("/")
+    for depth in range(len(parts) - 1, -1, -1):
+        folder = "/".join(parts[:depth]) or "."
+        name = re.escape("/".join(parts[depth:]))
+        named = re.compile(r"(?<![\w./-])(\$\{\w+\}/)?" + name + r"(?![\w.-])")
+        if named.search(lists.get(folder, "")):
+            return True
+    return False
+
+
+def folders_have_readmes(tree):
+    paths = {file.path for file in tree}
+    folders = set()
+    for path in paths:
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            parent = "/".join(parts[: depth - 1])
+            if parent in PARENTS and not parts[depth - 1].startswith("."):
+                folders.add("/".join(parts[:depth]))
+    for folder in sorted(folders):
+        only_a_list = all(
+            path == f"{folder}/CMakeLists.txt" for path in paths if path.startswith(folder + "/")
+        )
+        if f"{folder}/README.md" not in paths and not only_a_list:
+            yield f"{folder}/README.md", 1, "missing: what it is, the one idea, the files"
+
+
+def top_level_is_fixed(tree):
+    for folder in sorted({file.path.split("/")[0] for file in tree if "/" in file.path}):
+        if folder not in TOP_LEVEL_FOLDERS:
+            yield folder, 1, f"no further top-level folders: {', '.join(sorted(TOP_LEVEL_FOLDERS))}"
