@@ -1,6 +1,5 @@
 #include "host/worker/start_parameters.hpp"
 
-#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <limits>
@@ -149,8 +148,6 @@ StartParameters decode_document(const json::value& document, JsonFault& fault) {
   parameters.slot = static_cast<std::uint32_t>(
       members.natural("slot", std::numeric_limits<std::uint32_t>::max()));
   parameters.incarnation = members.natural("incarnation", kU64);
-  parameters.host_pid = static_cast<std::int32_t>(
-      members.integer("host_pid", 1, std::numeric_limits<std::int32_t>::max()));
   decode_topics(members.array("topics"), parameters, fault);
   decode_plugins(members.array("plugins"), parameters, fault);
   parameters.consumer = members.text_pairs("consumer");
@@ -175,7 +172,6 @@ std::string encode(const StartParameters& parameters) {
       {"execution", parameters.execution},
       {"slot", parameters.slot},
       {"incarnation", parameters.incarnation},
-      {"host_pid", parameters.host_pid},
       {"topics", encode_topics(parameters.topics)},
       {"plugins", encode_plugins(parameters.plugins)},
       {"consumer", encode_pairs(parameters.consumer)},

@@ -84,7 +84,6 @@ struct StartParameters {
   std::uint64_t execution = 0;
   std::uint32_t slot = 0;
   std::uint64_t incarnation = 0;  ///< must be the one in the segments' headers
-  std::int32_t host_pid = 0;      ///< the worker leaves at once if its parent is another process
   std::vector<TopicName> topics;  ///< entries 0..n-1 of the topic table; later ones come as commands
   std::vector<PluginInstance> plugins;  ///< processors in order, the sink last
   Properties consumer;

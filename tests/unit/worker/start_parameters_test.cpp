@@ -12,7 +12,6 @@ StartParameters full_parameters() {
   parameters.execution = 7;
   parameters.slot = 1;
   parameters.incarnation = std::numeric_limits<std::uint64_t>::max() - 1;
-  parameters.host_pid = 4711;
   parameters.topics = {{"orders", 2}, {"ord\"ers", 0}};
   parameters.plugins = {
       {PluginKind::Processor, "filter", "big", "/plugins/filter.so", std::string(64, 'a'),
@@ -81,8 +80,6 @@ TEST_CASE("start parameters are refused with the path of what is wrong", "[worke
         "start parameters: surplus: is not a known member");
   CHECK(refusal(with("\"job\":\"orders-archive\"", "\"job\":\"\"")) ==
         "start parameters: job: is empty");
-  CHECK(refusal(with("\"host_pid\":4711", "\"host_pid\":0")) ==
-        "start parameters: host_pid: is out of range");
   CHECK(refusal(with("\"name\":\"orders\"", "\"name\":3")) ==
         "start parameters: topics[0].name: is not a string");
   CHECK(refusal(with("\"incarnation\":2}", "\"incarnation\":2,\"x\":1}")) ==

@@ -1,0 +1,14 @@
+// The digest of a plugin's file: what a pin names (sdk.md, hot swap), checked before dlopen so that
+// a job runs exactly the image that it was created with.
+#pragma once
+
+#include <string>
+
+#include "host/base/error.hpp"
+
+namespace sluice::worker {
+
+/// 64 lower-case hex digits. Reads the file in pieces; nothing of it stays in memory.
+Result<std::string> sha256_of_file(const std::string& path);
+
+}  // namespace sluice::worker
