@@ -1,0 +1,30 @@
+// One blocking request of librdkafka's admin interface: its options, the queue its answer comes to,
+// and a wait that ends. Internal to host/kafka.
+#pragma once
+
+#include <string_view>
+
+#include "host/kafka/library.hpp"
+
+namespace sluice::kafka {
+
+class AdminCall {
+ public:
+  AdminCall(rd_kafka_t* client, rd_kafka_admin_op_t operation, int timeout_ms);
+
+  rd_kafka_AdminOptions_t* options() const { return options_.get(); }
+  rd_kafka_queue_t* queue() const { return queue_.get(); }
+  /// The answer, or the error that is the whole call's. An answer that comes later is dropped.
+  Result<Owned<rd_kafka_event_t>> wait(std::string_view what, std::string_view which) const;
+
+ private:
+  Owned<rd_kafka_AdminOptions_t> options_;
+  Handle<rd_kafka_queue_t> queue_;
+  int timeout_ms_;
+};
+
+/// Options for a request with this timeout over all: finding the broker, and its answer.
+Owned<rd_kafka_AdminOptions_t> admin_options(rd_kafka_t* client, rd_kafka_admin_op_t operation,
+                                             int timeout_ms);
+
+}  // namespace sluice::kafka
