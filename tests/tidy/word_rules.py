@@ -114,7 +114,7 @@ def process_calls(file):
 
 def sleeps(file):
     """A test that sleeps is slow when it passes and flaky when it does not: wait for the event."""
-    if not file.is_cpp or not file.under("tests/unit", "tests/sim", "host", "ipc"):
+    if not file.is_cpp or not file.under("tests/unit", "tests/sim", "host"):
         return
     for found in SLEEP_CALL.finditer(file.code):
         yield cpp_text.line_of(file.code, found.start()), f"{found.group(1)}(): wait for the event"
