@@ -87,12 +87,18 @@ fi
 
 check_system
 printf 'setup: installing %s\n' "${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 # Package lists are missing on fresh images and stale on old ones: fetched only if apt cannot go on.
-if ! apt_install --simulate >/dev/null 2>&1 || ! apt_install; then
+if ! apt_install --simulate >/dev/null 2>&1 || ! apt_install >"$log" 2>&1; then
   printf 'setup: apt cannot install that with the package lists it has; fetching new ones\n'
   as_root apt-get update -qq ||
     printf 'setup: apt-get update complained (see above); going on with what it got\n' >&2
-  apt_install || fail "apt-get could not install: ${missing[*]}. If its lines above speak of" \
-    "resolving or connecting, there is no network or no mirror; if they speak of removing packages," \
-    "something installed is in the way: this script removes none, remove it yourself"
+  apt_install >"$log" 2>&1 || {
+    tail -n 30 "$log" >&2
+    fail "apt-get could not install: ${missing[*]}. If its lines above speak of resolving or" \
+      "connecting, there is no network or no mirror; if they speak of removing packages, something" \
+      "installed is in the way: this script removes none, remove it yourself"
+  }
 fi
+printf 'setup: done\n'
