@@ -40,7 +40,7 @@ HOST_EDGES = {
     "state": [],
     "kafka": ["log"],
     "slicer": ["state/rows.hpp"],
-    "supervisor": ["log"],
+    "supervisor": ["log", "slicer/accusation.hpp", "slicer/topic_partition.hpp"],
     "worker": ["kafka", "log"],
     "plugin_catalog": ["config", "log", "supervisor", "worker/start_parameters.hpp"],
     "job": ["config", "kafka", "log", "plugin_catalog", "slicer", "state", "supervisor", "worker"],

@@ -86,12 +86,14 @@ def opening_comment(file):
         if not file.text.startswith("/*"):
             yield 1, "a C header opens with the comment that tells what it is"
         return
-    comment = 0
-    while comment < len(file.lines) and file.lines[comment].startswith("//"):
-        comment += 1
-    if comment not in HEADER_COMMENT_LINES:
+    end = 0
+    while end < len(file.lines) and file.lines[end].startswith("//"):
+        end += 1
+    # A diagram (indented, as in ipc/layout.hpp) may be as long as it must.
+    sentences = [line for line in file.lines[:end] if not line.startswith("//   ")]
+    if len(sentences) not in HEADER_COMMENT_LINES:
         yield 1, (
-            f"opens with {comment} comment lines; 3 to 12: the problem, the idea, ownership,"
+            f"opens with {len(sentences)} comment lines; 3 to 12: the problem, the idea, ownership,"
             " threads, what it does not do"
         )
     if "#pragma once" not in file.lines:

@@ -131,6 +131,8 @@ class LayoutTest(RuleTest):
         self.assert_caught(
             layout_rules.opening_comment, "a.hpp", "// a\n// b\n// c\n", "#pragma once"
         )
+        diagram = "// a\n" * 3 + "//    | x |\n" * 20 + "#pragma once\n"
+        self.assert_passes(layout_rules.opening_comment, "a.hpp", diagram)
         self.assert_passes(layout_rules.opening_comment, "sdk/include/sluice/abi.h", "/* a */\n")
         self.assert_caught(
             layout_rules.opening_comment, "sdk/include/sluice/abi.h", "int a;\n", "C header"

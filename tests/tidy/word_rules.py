@@ -55,6 +55,11 @@ FOREIGN_TEXT = [
 PROCESS_CALL = re.compile(r"(?<![\w.>])(?:::|std::)?(fork|vfork|system|popen)\s*\(")
 SLEEP_CALL = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 
+# Where nothing tells when to look again: file -> why.
+SLEEPS_ALLOWED = {
+    "host/kafka/topic_admin.cpp": "Kafka tells nobody when a new topic has its leaders"
+}
+
 
 def banned_words(file):
     if file.is_cpp or file.suffix == ".py":
@@ -115,6 +120,8 @@ def process_calls(file):
 def sleeps(file):
     """A test that sleeps is slow when it passes and flaky when it does not: wait for the event."""
     if not file.is_cpp or not file.under("tests/unit", "tests/sim", "host"):
+        return
+    if file.path in SLEEPS_ALLOWED:
         return
     for found in SLEEP_CALL.finditer(file.code):
         yield cpp_text.line_of(file.code, found.start()), f"{found.group(1)}(): wait for the event"
