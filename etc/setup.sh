@@ -4,9 +4,9 @@
 #   etc/setup.sh demo     what the host, the workers and the plugins need (default)
 #   etc/setup.sh test     the same, and what the tests need: Catch2, Java and Maven for a real broker
 #
-# Needs Debian 12 and root (or sudo). Removes no package, ever: Boost 1.81 is not Debian 12's default
-# and its headers conflict with those of 1.74, so where libboost1.74-dev is installed this stops and
-# says so. A second run only asks dpkg and takes well under a second.
+# Needs Debian 12 and root (or sudo). Removes no package, ever: Boost 1.81 is not Debian 12's
+# default and its headers conflict with those of 1.74, so where libboost1.74-dev is installed this
+# stops and says so. A second run only asks dpkg and takes well under a second.
 set -euo pipefail
 
 # "a|b": either is enough, a is installed if neither is there.
@@ -56,16 +56,16 @@ check_system() {
   command -v apt-get >/dev/null || fail "no apt-get here: install ${missing[*]} by other means"
   if is_installed libboost1.74-dev; then
     fail "libboost1.74-dev is installed, and its headers conflict with libboost1.81-dev, which" \
-      "Sluice needs; this script removes nothing: run 'apt-get remove libboost1.74-dev', then this" \
-      "again"
+      "Sluice needs; this script removes nothing: run 'apt-get remove libboost1.74-dev', then" \
+      "this again"
   fi
   if [[ $EUID -eq 0 ]]; then
     become_root=()
   elif command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
     become_root=(sudo)
   else
-    fail "only root can install what is missing, and sudo is not there or would ask for a password:" \
-      "run 'apt-get install ${missing[*]}' as root, then this again"
+    fail "only root can install what is missing, and sudo is not there or would ask for a" \
+      "password: run 'apt-get install ${missing[*]}' as root, then this again"
   fi
 }
 
@@ -89,7 +89,7 @@ check_system
 printf 'setup: installing %s\n' "${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Package lists are missing on fresh images and stale on old ones: fetched only if apt cannot go on.
+# Package lists are missing on fresh images and stale on old ones: fetched if apt cannot go on.
 if ! apt_install --simulate >/dev/null 2>&1 || ! apt_install >"$log" 2>&1; then
   printf 'setup: apt cannot install that with the package lists it has; fetching new ones\n'
   as_root apt-get update -qq ||
@@ -97,8 +97,8 @@ if ! apt_install --simulate >/dev/null 2>&1 || ! apt_install >"$log" 2>&1; then
   apt_install >"$log" 2>&1 || {
     tail -n 30 "$log" >&2
     fail "apt-get could not install: ${missing[*]}. If its lines above speak of resolving or" \
-      "connecting, there is no network or no mirror; if they speak of removing packages, something" \
-      "installed is in the way: this script removes none, remove it yourself"
+      "connecting, there is no network or no mirror; if they speak of removing packages," \
+      "something installed is in the way: this script removes none, remove it yourself"
   }
 fi
 printf 'setup: done\n'
