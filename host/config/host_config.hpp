@@ -14,8 +14,8 @@
 
 namespace sluice::config {
 
-enum class LogFormat { Auto, Text, Json, Journal };
-enum class LogLevel { Trace, Debug, Info, Warn, Error };
+enum class LogLevel { Debug, Info, Warning, Error };
+enum class LogFormat { Auto, Text, Journald };
 
 struct HostConfig {
   std::string origin;
@@ -27,7 +27,6 @@ struct HostConfig {
   std::vector<std::string> rest_listen;
   LogLevel log_level = LogLevel::Info;
   LogFormat log_format = LogFormat::Auto;
-  std::string log_file;  ///< empty: stderr, or the journal under systemd
   std::int64_t slices_per_second_max = 0;
 
   /// What holds, as text, placeholders as written.

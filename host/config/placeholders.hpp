@@ -2,9 +2,9 @@
 // job file, status, log, argv, segment or state store. Resolved as late as can be: job keys in the
 // worker, [kafka] in the host. A library of its own, since the worker must not carry a TOML parser.
 //
-// A text with no placeholder is returned as it is; `$${` writes a literal `${`. Any other `${...}`
-// is an error, never passed on: a literal "${secret:x}" sent to a database as a password would be
-// a misleading failure far from its cause. Errors name the placeholder, never what it stands for.
+// `${word}` without a colon passes as it is: plugins use it for templates (Connect's JDBC sink:
+// `kafka_${topic}`). `${other:...}` is an error, never passed on: a literal "${vault:db}" sent as a
+// password fails far from its cause. Errors name the placeholder, never what it stands for.
 #pragma once
 
 #include <functional>

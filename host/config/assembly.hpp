@@ -1,0 +1,17 @@
+// From the flat map to a typed configuration; inside this folder only. load.hpp is the way in.
+#pragma once
+
+#include <string_view>
+
+#include "host/config/entries.hpp"
+#include "host/config/load.hpp"
+
+namespace sluice::config {
+
+JobConfig assemble_job(const Entries& entries, const LoadOptions& options, Problems& problems);
+
+/// Relative folders begin at the folder of `origin`.
+HostConfig assemble_host(const Entries& entries, const LoadOptions& options,
+                         std::string_view origin, Problems& problems);
+
+}  // namespace sluice::config
