@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/base/error.hpp"
@@ -38,7 +39,9 @@ class Problems {
 
   void add(Position position, std::string key, std::string what);
   bool empty() const { return list_.empty(); }
-  const std::vector<Problem>& list() const { return list_; }
+  const std::vector<Problem>& list() const& { return list_; }
+  /// result::error() hands out a copy, and a loop over its list must not outlive it.
+  std::vector<Problem> list() && { return std::move(list_); }
   const std::string& origin() const { return origin_; }
   /// Orders by position; problems without one come last.
   void sort();

@@ -2,6 +2,8 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -41,8 +43,19 @@ std::string_view kind_name(const toml::node& node) {
 
 class Flattener {
  public:
-  Flattener(std::string_view text, Entries& entries, Problems& problems)
-      : text_{text}, entries_{entries}, problems_{problems} {}
+  Flattener(std::string_view text, Problems& problems) : text_{text}, problems_{problems} {}
+
+  /// In the order of the file: toml++ keeps its tables sorted by key.
+  Entries entries() {
+    std::stable_sort(read_.begin(), read_.end(), [](const Entry& a, const Entry& b) {
+      return a.position < b.position;
+    });
+    Entries entries;
+    for (Entry& entry : read_) {
+      entries.add(std::move(entry.key), std::move(entry.value), entry.position, problems_);
+    }
+    return entries;
+  }
 
   /// Rule (1): tables flatten with dots; rule (2): a quoted key is taken as written.
   void table(const toml::table& table, const std::string& prefix) {
@@ -62,7 +75,8 @@ class Flattener {
       return scalars(key, *list, position);
     }
     if (auto text = scalar_text(node)) {
-      return entries_.add(key, *std::move(text), position, problems_);
+      read_.push_back(Entry{key, *std::move(text), position});
+      return;
     }
     problems_.add(position, printable(key),
                   "holds " + std::string{kind_name(node)} + "; write a string in quotes");
@@ -89,7 +103,7 @@ class Flattener {
       if (i > 0) joined += ',';
       joined += *text;
     }
-    entries_.add(key, std::move(joined), position, problems_);
+    read_.push_back(Entry{key, std::move(joined), position});
   }
 
   /// Rule (3): a list of tables with names. The list's key becomes the names in order.
@@ -115,7 +129,7 @@ class Flattener {
       names += *name;
       named_table(*element, key + "." + *name + ".");
     }
-    entries_.add(key, std::move(names), position, problems_);
+    read_.push_back(Entry{key, std::move(names), position});
   }
 
   void named_table(const toml::table& table, const std::string& prefix) {
@@ -174,8 +188,8 @@ class Flattener {
   }
 
   std::string_view text_;
-  Entries& entries_;
   Problems& problems_;
+  std::vector<Entry> read_;
   std::uint32_t line_number_ = 1;
   std::size_t line_begin_ = 0;
 };
@@ -199,15 +213,15 @@ std::string parse_error_text(std::string_view description) {
 }  // namespace
 
 Entries read_toml(std::string_view text, Problems& problems) {
-  Entries entries;
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
     problems.add(to_position(error.source()), {}, parse_error_text(error.description()));
-    return entries;
+    return {};
   }
-  Flattener{text, entries, problems}.table(parsed.table(), {});
-  return entries;
+  Flattener flattener{text, problems};
+  flattener.table(parsed.table(), {});
+  return flattener.entries();
 }
 
 }  // namespace sluice::config
