@@ -34,7 +34,7 @@ log=build/$preset-configure.log
 mkdir -p build
 if ! cmake --preset "$preset" -DSLUICE_TESTS="$tests" >"$log" 2>&1; then
   tail -n 30 "$log" >&2
-  fail "cmake could not configure (all it said: $log); run etc/setup.sh, or remove build/$preset if" \
-    "it was made in another folder"
+  fail "cmake could not configure (all it said: $log); run etc/setup.sh, or remove" \
+    "build/$preset if it was made in another folder"
 fi
 exec cmake --build "build/$preset" --parallel "$jobs" ${targets[@]:+--target "${targets[@]}"}

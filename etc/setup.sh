@@ -2,7 +2,7 @@
 # Installs the Debian packages that Sluice is built with, and nothing that is there already.
 #
 #   etc/setup.sh demo     what the host, the workers and the plugins need (default)
-#   etc/setup.sh test     the same, and what the tests need: Catch2, Java and Maven for a real broker
+#   etc/setup.sh test     the same, and what the tests need: Catch2, Java and Maven for real Kafka
 #
 # Needs Debian 12 and root (or sudo). Removes no package, ever: Boost 1.81 is not Debian 12's
 # default and its headers conflict with those of 1.74, so where libboost1.74-dev is installed this

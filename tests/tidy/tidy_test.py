@@ -2,6 +2,7 @@
 
 import unittest
 
+import binaries
 import cpp_text
 import include_rules
 import layout_rules
@@ -352,6 +353,13 @@ class TreeTest(unittest.TestCase):
     def test_top_level_is_fixed(self):
         files = tree({"host/a.cpp": "", "src/a.cpp": "", "CMakeLists.txt": ""})
         self.assertEqual([path for path, _, _ in tree_rules.top_level_is_fixed(files)], ["src"])
+
+
+class BinariesTest(unittest.TestCase):
+    def test_imports_are_read_from_nm(self):
+        listing = "                 U dlopen@GLIBC_2.34\n                 w __gmon_start__\n"
+        self.assertEqual(binaries.imports_of(listing), {"dlopen", "__gmon_start__"})
+        self.assertIn("dlopen", binaries.BANNED_IMPORTS["sluice"])
 
 
 if __name__ == "__main__":
