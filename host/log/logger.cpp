@@ -175,11 +175,12 @@ class Logger::Journal {
 Logger::Logger(const Clock& clock, LogOptions options, WriteLine write)
     : journal_{std::make_shared<Journal>(clock, options, std::move(write))} {}
 
-Logger Logger::to_stderr(const Clock& clock, Level least) {
+Logger Logger::to_stderr(const Clock& clock, Level least, std::optional<Format> format) {
   struct stat file = {};
   const bool journald = ::fstat(STDERR_FILENO, &file) == 0 &&
                         is_journal_stream(std::getenv("JOURNAL_STREAM"), file.st_dev, file.st_ino);
-  const LogOptions options{.least = least, .format = journald ? Format::Journald : Format::Text};
+  const LogOptions options{.least = least,
+                           .format = format.value_or(journald ? Format::Journald : Format::Text)};
   auto writer = std::make_shared<StreamWriter>(STDERR_FILENO, kStallMax);
   return {clock, options, [writer](std::string_view line) { return writer->write_line(line); }};
 }

@@ -351,8 +351,17 @@ class TreeTest(unittest.TestCase):
         )
 
     def test_top_level_is_fixed(self):
-        files = tree({"host/a.cpp": "", "src/a.cpp": "", "CMakeLists.txt": ""})
-        self.assertEqual([path for path, _, _ in tree_rules.top_level_is_fixed(files)], ["src"])
+        files = tree(
+            {
+                "host/a.cpp": "",
+                "src/a.cpp": "",
+                "CMakeLists.txt": "",
+                "NOTE.txt": "",
+                ".gitignore": "",
+            }
+        )
+        found = [path for path, _, _ in tree_rules.top_level_is_fixed(files)]
+        self.assertEqual(found, ["src", "NOTE.txt"])
 
 
 class BinariesTest(unittest.TestCase):

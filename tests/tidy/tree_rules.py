@@ -5,6 +5,7 @@ import re
 # Folders whose subfolders each need a README.md; a mirror like tests/unit explains itself once.
 PARENTS = ("", "host", "plugins", "tests")
 TOP_LEVEL_FOLDERS = {"host", "plugins", "ipc", "sdk", "tests", "etc", ".ci"}
+TOP_LEVEL_FILES = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"}
 
 
 def sources_are_built(tree):
@@ -46,4 +47,8 @@ def folders_have_readmes(tree):
 def top_level_is_fixed(tree):
     for folder in sorted({file.path.split("/")[0] for file in tree if "/" in file.path}):
         if folder not in TOP_LEVEL_FOLDERS:
-            yield folder, 1, f"no further top-level folders: {', '.join(sorted(TOP_LEVEL_FOLDERS))}"
+            yield folder, 1, f"no further top-level folder: {', '.join(sorted(TOP_LEVEL_FOLDERS))}"
+    for file in tree:
+        if "/" not in file.path and not file.path.startswith("."):
+            if file.path not in TOP_LEVEL_FILES:
+                yield file.path, 1, f"no further top-level file: {', '.join(sorted(TOP_LEVEL_FILES))}"
