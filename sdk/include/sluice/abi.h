@@ -313,7 +313,8 @@ struct sluice_config {
                      uint32_t* count) SLUICE_NOEXCEPT; /* 1 with count 0 when no entry is given */
 };
 
-/* Where validate() reports what is wrong with a configuration, one call per problem. */
+/* Where validate() reports what is wrong with a configuration, one call per problem. key NULL: not
+ * one key, but all of them together. */
 struct sluice_problems {
   uint32_t size;
   uint32_t reserved;

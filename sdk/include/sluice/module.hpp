@@ -269,9 +269,9 @@ class Descriptor {
     } catch (const ConfigError& error) {
       problem(error.key().c_str(), error.what());
     } catch (const std::exception& error) {
-      problem("", error.what());
+      problem(nullptr, error.what());
     } catch (...) {
-      problem("", "validate threw something that is not a std::exception");
+      problem(nullptr, "validate threw something that is not a std::exception");
     }
   }
 

@@ -42,6 +42,7 @@ enum class Importance : std::int32_t {
 class Problems {
  public:
   explicit Problems(const sluice_problems* raw) : raw_{raw} {}
+  /// key may be null: not one key, but all of them together.
   void add(const char* key, std::string_view message) {
     raw_->add(raw_, key, {message.data(), message.size()});
   }
