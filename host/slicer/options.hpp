@@ -28,6 +28,7 @@ struct SlicerOptions {
 
   std::uint64_t execution = 1;
   std::uint64_t next_slice_id = 1;  ///< JobState::next_slice_id: ids below it were used
+  std::uint64_t gaps_before = 0;    ///< gap rows of this execution so far: COMPLETED_WITH_GAPS
   std::uint32_t slots = 1;          ///< tasks.max
 
   std::int64_t slice_records_max = 10'000;          ///< slice.max.records, in offsets

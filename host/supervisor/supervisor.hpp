@@ -27,6 +27,8 @@
 
 namespace sluice::supervisor {
 
+struct Ending;  // judgement.hpp
+
 using slicer::Accusation;
 using slicer::LossCause;
 using slicer::Slot;
@@ -170,6 +172,14 @@ class Supervisor {
   bool failed_ = false;
 
   Worker* find(Slot slot, std::uint64_t incarnation);
+  void spawn(Worker& worker, Milliseconds now, std::vector<Action>& actions);
+  void bury(Worker& worker, Accusation accusation, Milliseconds now, std::vector<Action>& actions);
+  Milliseconds backoff(std::uint32_t losses);
+  void end(Worker& worker, Ending ending, Milliseconds now, std::vector<Action>& actions);
+  void tick(Worker& worker, Milliseconds now, std::vector<Action>& actions);
+  void send_stop(Worker& worker, Milliseconds now, std::vector<Action>& actions);
+  void let_go(Worker& worker, Milliseconds now, std::vector<Action>& actions);
+  void say_drained(std::vector<Action>& actions);
 };
 
 }  // namespace sluice::supervisor

@@ -1,0 +1,133 @@
+// Workers come and go. A loss gives everything back at once and charges nobody but a slice that
+// died alone (slicer.md F1, F2; the model is models of blame in tests/sim/blame_test.cpp).
+#include <algorithm>
+#include <utility>
+
+#include "host/base/assert.hpp"
+#include "host/slicer/core.hpp"
+
+namespace sluice::slicer {
+
+void Core::worker_ready(Slot slot, WorkerIdentity identity, Milliseconds now) {
+  SLUICE_ASSERT(slot < workers_.size() && identity.incarnation != 0, slot, identity.incarnation);
+  Worker& worker = workers_[slot];
+  SLUICE_ASSERT(worker.incarnation == 0 && worker.flights.empty(), slot, worker.incarnation);
+  worker.incarnation = identity.incarnation;
+  worker.pid = identity.pid;
+  worker.condemned = false;
+  worker.up_since = now;
+  if (std::exchange(worker.added, false)) fill_added(slot, now);
+  for (const PartitionIndex index : worker.partitions) enqueue(partitions_[index], now);
+  for (Slot other = 0; other < workers_.size(); ++other) {
+    if (other != slot) take_over(other, now);
+  }
+  schedule_rebalance(now + options_.rebalance_delay);
+}
+
+/// The slices that this death may be blamed on, in ring order: what the pulse names, if it really
+/// is in flight there; in FLUSH and STATE the whole group, that is everything published up to it.
+std::vector<Slice*> Core::accused(const Worker& worker, const Accusation& accusation) const {
+  const bool group = accusation.phase == ipc::Phase::Flush || accusation.phase == ipc::Phase::State;
+  std::uint64_t last = 0;
+  std::vector<std::pair<std::uint64_t, Slice*>> in_order;
+  for (const auto& [key, flight] : worker.flights) {
+    if (flight.slice == nullptr) continue;
+    if (key.slice_id == accusation.slice_id) last = flight.order;
+    in_order.emplace_back(flight.order, flight.slice);
+  }
+  std::sort(in_order.begin(), in_order.end());
+  // A flush without a name is a flush of everything that the worker has in hand.
+  if (group && accusation.slice_id == 0 && !in_order.empty()) last = in_order.back().first;
+  std::vector<Slice*> slices;
+  for (const auto& [order, slice] : in_order) {
+    if (order == last || (group && order < last)) slices.push_back(slice);
+  }
+  return slices;
+}
+
+void Core::worker_lost(Slot slot, std::uint64_t incarnation, const Accusation& accusation,
+                       Milliseconds now) {
+  SLUICE_ASSERT(slot < workers_.size(), slot);
+  Worker& worker = workers_[slot];
+  if (worker.incarnation != incarnation && worker.incarnation != 0) return;  // of a former life
+  const std::vector<Slice*> named = accused(worker, accusation);
+  const bool alone = worker.alone_in_flight;
+  std::vector<Slice*> in_flight;
+  for (const auto& [key, flight] : worker.flights) {
+    if (flight.slice != nullptr) in_flight.push_back(flight.slice);
+  }
+  counts_.redelivered += in_flight.size();
+  for (const PartitionIndex index : worker.partitions) {
+    Partition& partition = partitions_[index];
+    if (partition.flights == 0) continue;
+    give_back(partition, partition.slices.head);
+    flights_ -= partition.flights;
+    partition.flights = 0;
+    new_fence(partition);
+  }
+  worker.flights.clear();
+  worker.records_in_flight = 0;
+  worker.alone_in_flight = false;
+  worker.incarnation = 0;
+  worker.pid = 0;
+  worker.condemned = false;
+  worker.lost = true;
+
+  if (accusation.blame == Blame::Record) {
+    for (Slice* slice : named) blame_record(*slice, alone, accusation, now);
+  } else {
+    blame_environment(in_flight, accusation, now);
+  }
+  for (const PartitionIndex index : worker.partitions) {
+    Partition& partition = partitions_[index];
+    partition.opened = false;
+    waits_.erase(index);
+    if (partition.verifying) verify_expired(partition);
+    update_finish(partition);
+    schedule_sample(partition, now);
+  }
+  move_all_from(slot, now);
+  if (!worker.partitions.empty()) schedule_takeover(slot, now + options_.orphan_grace);
+}
+
+/// The first time it only becomes a suspect: others were in flight beside it. Alone, it is charged.
+void Core::blame_record(Slice& slice, bool alone, const Accusation& accusation, Milliseconds now) {
+  Partition& partition = partitions_[slice.partition];
+  if (!alone) return set_suspect(partition, slice);
+  const bool hang = accusation.cause == LossCause::Hang;
+  set_suspect(partition, slice);
+  charge(partition, slice,
+         {.stage = hang ? "HANG" : "CRASH",
+          .plugin = {},
+          .code = accusation.code,
+          .message = accusation.text},
+         now);
+}
+
+/// F2: nobody is charged, but a slice that was in hand at slice.attempts.max such deaths in a row
+/// stops its partition: something outside is wrong with it (memory, a limit, a person).
+void Core::blame_environment(const std::vector<Slice*>& in_flight, const Accusation& accusation,
+                             Milliseconds now) {
+  static_cast<void>(now);
+  const bool asked_to_go =
+      accusation.cause == LossCause::Stopped || accusation.cause == LossCause::StopTimeout;
+  if (asked_to_go) return;
+  for (Slice* slice : in_flight) {
+    if (slice->id != accusation.slice_id) {
+      slice->environment_deaths = 0;
+      continue;
+    }
+    Partition& partition = partitions_[slice->partition];
+    ++slice->environment_deaths;
+    changes_.slice_changed(*slice);
+    if (slice->environment_deaths < options_.attempts_max || partition.halted) continue;
+    halt(partition, slice,
+         {.stage = "WORKER",
+          .plugin = {},
+          .code = accusation.code,
+          .message = accusation.text + " (" + std::to_string(slice->environment_deaths) +
+                     " workers in a row died with this slice in hand)"});
+  }
+}
+
+}  // namespace sluice::slicer

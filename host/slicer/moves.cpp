@@ -1,0 +1,209 @@
+// Which slot has which partition (slicer.md A1, A2): moves are few, each happens at a batch
+// boundary or after a reap, and a suspect's partition never goes to a worker that owns others.
+#include <algorithm>
+#include <utility>
+
+#include "host/base/assert.hpp"
+#include "host/slicer/balance.hpp"
+#include "host/slicer/core.hpp"
+
+namespace sluice::slicer {
+
+void Core::own(Partition& partition, Slot slot) {
+  SLUICE_ASSERT(partition.slot == kNoSlot && slot < workers_.size(), partition.slot, slot);
+  Worker& worker = workers_[slot];
+  partition.slot = slot;
+  partition.slot_position = static_cast<std::uint32_t>(worker.partitions.size());
+  worker.partitions.push_back(index_of(partition));
+  if (partition.suspects > 0 && !partition.halted) quarantine_changed(partition, 1);
+}
+
+void Core::disown(Partition& partition) {
+  SLUICE_ASSERT(partition.flights == 0, partition.tp.partition, partition.flights);
+  Worker& worker = worker_of(partition);
+  const PartitionIndex index = index_of(partition);
+  if (std::exchange(partition.queued, false)) {
+    std::erase(worker.ready, index);
+    std::erase(worker.suspects, index);
+  }
+  if (partition.suspects > 0 && !partition.halted) quarantine_changed(partition, -1);
+  const PartitionIndex last = worker.partitions.back();
+  worker.partitions[partition.slot_position] = last;
+  partitions_[last].slot_position = partition.slot_position;
+  worker.partitions.pop_back();
+  partition.slot = kNoSlot;
+}
+
+/// The emptiest running worker that is not busy with a suspect; kNoSlot if there is none.
+Slot Core::emptiest_worker(Slot except) const {
+  std::vector<SlotLoad> loads;
+  for (Slot slot = 0; slot < slots_; ++slot) {
+    const Worker& worker = workers_[slot];
+    if (slot != except && worker.up() && worker.suspect_partitions == 0) {
+      loads.push_back({slot, worker.planned()});
+    }
+  }
+  return emptiest(loads);
+}
+
+/// A partition that nobody owns gets an owner, running or not.
+void Core::place(Partition& partition, Milliseconds now) {
+  Slot slot = partition.home < slots_ ? partition.home : emptiest_worker(kNoSlot);
+  if (slot == kNoSlot) {
+    std::vector<SlotLoad> loads;
+    for (Slot any = 0; any < slots_; ++any) loads.push_back({any, workers_[any].planned()});
+    slot = emptiest(loads);
+  }
+  own(partition, slot);
+  partition.home = slot;
+  changed(partition);
+  enqueue(partition, now);
+}
+
+void Core::begin_move(Partition& partition, Slot to, Milliseconds now) {
+  SLUICE_ASSERT(partition.moving_to == kNoSlot && to != partition.slot, to, partition.slot);
+  Worker& from = worker_of(partition);
+  partition.moving_to = to;
+  ++from.leaving;
+  ++workers_[to].arriving;
+  if (from.up() && (partition.opened || partition.flights > 0)) {
+    ipc::Command revoke;
+    revoke.kind = static_cast<std::uint16_t>(ipc::CommandKind::Revoke);
+    revoke.fence = partition.fence;
+    revoke.topic = partition.tp.topic;
+    revoke.partition = partition.tp.partition;
+    revoke.lane = partition.lane;
+    commands_for(partition.slot).push_back(revoke);
+  }
+  if (partition.flights == 0) finish_move(partition, now);
+}
+
+/// Requires: the old owner has nothing of it any more. The new one may have gone meanwhile.
+void Core::finish_move(Partition& partition, Milliseconds now) {
+  const Slot from = partition.slot;
+  Slot to = std::exchange(partition.moving_to, kNoSlot);
+  --workers_[from].leaving;
+  --workers_[to].arriving;
+  const bool willing = to < slots_ && workers_[to].up() && workers_[to].suspect_partitions == 0;
+  if (!willing) to = emptiest_worker(kNoSlot);
+  if (to == kNoSlot && from >= slots_) to = from % slots_;  // nobody is up: any slot that stays
+  if (to == kNoSlot || to == from) return enqueue(partition, now);
+  disown(partition);
+  own(partition, to);
+  new_fence(partition);
+  partition.opened = false;
+  ++counts_.moves;
+  notice(Notice::Kind::Moved, partition, nullptr);
+  pending_.notices.back().slot = from;
+  pending_.notices.back().other_slot = to;
+  changed(partition);
+  schedule_sample(partition, now);
+  enqueue(partition, now);
+}
+
+/// A2: after a loss everything moves once, at once; suspects wait for the slot's respawn (F1).
+void Core::move_all_from(Slot slot, Milliseconds now) {
+  const std::vector<PartitionIndex> all = workers_[slot].partitions;
+  for (const PartitionIndex index : all) {
+    Partition& partition = partitions_[index];
+    if (partition.moving_to != kNoSlot) {
+      finish_move(partition, now);
+      continue;
+    }
+    if (partition.suspects > 0 && slot < slots_) continue;
+    const Slot to = emptiest_worker(slot);
+    if (to == kNoSlot) return;
+    begin_move(partition, to, now);
+  }
+}
+
+void Core::schedule_takeover(Slot slot, Milliseconds at) {
+  workers_[slot].takeover_at = at;
+  deadlines_.add({at, DeadlineKind::Takeover, slot});
+}
+
+/// A slot that has been down for too long gives its partitions to whoever is up.
+void Core::take_over(Slot slot, Milliseconds now) {
+  const Worker& worker = workers_[slot];
+  if (!discovered_ || worker.incarnation != 0 || now < worker.takeover_at) return;
+  move_all_from(slot, now);
+}
+
+void Core::set_slots(std::uint32_t slots, Milliseconds now) {
+  SLUICE_ASSERT(slots > 0);
+  const std::uint32_t before = std::exchange(slots_, slots);
+  if (slots > workers_.size()) workers_.resize(slots);
+  for (Slot slot = before; slot < slots; ++slot) {
+    workers_[slot].added = true;
+    if (workers_[slot].up()) fill_added(slot, now);
+  }
+  for (Slot slot = slots; slot < before; ++slot) {
+    workers_[slot].added = false;
+    const std::vector<PartitionIndex> all = workers_[slot].partitions;
+    for (const PartitionIndex index : all) {
+      Partition& partition = partitions_[index];
+      if (partition.moving_to != kNoSlot) continue;
+      const Slot to = emptiest_worker(slot);
+      begin_move(partition, to != kNoSlot ? to : slot % slots, now);
+      partition.home = partition.slot;
+    }
+  }
+}
+
+Slot Core::fullest_worker() const {
+  Slot fullest = kNoSlot;
+  for (Slot slot = 0; slot < slots_; ++slot) {
+    if (fullest == kNoSlot || workers_[slot].planned() > workers_[fullest].planned())
+      fullest = slot;
+  }
+  return fullest;
+}
+
+/// One that has lived in `to` before, else the one that came last.
+PartitionIndex Core::movable_from(Slot from, Slot to) const {
+  PartitionIndex last = kNoPartition;
+  for (const PartitionIndex index : workers_[from].partitions) {
+    const Partition& partition = partitions_[index];
+    if (partition.moving_to != kNoSlot || partition.suspects > 0) continue;
+    if (partition.home == to) return index;
+    last = index;
+  }
+  return last;
+}
+
+/// A slot that was just added takes its share at once, from the fullest ones, and no more (A1).
+void Core::fill_added(Slot slot, Milliseconds now) {
+  if (slot >= slots_) return;
+  while (true) {
+    const Slot from = fullest_worker();
+    if (from == slot || workers_[from].planned() < workers_[slot].planned() + 2) return;
+    const PartitionIndex index = movable_from(from, slot);
+    if (index == kNoPartition) return;
+    begin_move(partitions_[index], slot, now);
+    partitions_[index].home = slot;
+  }
+}
+
+void Core::schedule_rebalance(Milliseconds at) {
+  if (std::exchange(rebalance_scheduled_, true)) return;
+  deadlines_.add({at, DeadlineKind::Rebalance, 0});
+}
+
+/// A2: one partition per delay, and only to a slot that has been healthy for as long.
+void Core::rebalance(Milliseconds now) {
+  rebalance_scheduled_ = false;
+  if (stopping_ || !discovered_) return;
+  const Slot to = emptiest_worker(kNoSlot);
+  const Slot from = fullest_worker();
+  if (to == kNoSlot || from == to) return;
+  if (workers_[from].planned() < workers_[to].planned() + 2) return;
+  const Milliseconds healthy_at = workers_[to].up_since + options_.rebalance_delay;
+  if (now < healthy_at) return schedule_rebalance(healthy_at);
+  const PartitionIndex index = movable_from(from, to);
+  if (index == kNoPartition) return;
+  begin_move(partitions_[index], to, now);
+  partitions_[index].home = to;
+  schedule_rebalance(now + options_.rebalance_delay);
+}
+
+}  // namespace sluice::slicer

@@ -1,0 +1,83 @@
+#include "host/slicer/slicer.hpp"
+
+#include <utility>
+
+#include "host/slicer/core.hpp"
+
+namespace sluice::slicer {
+
+Slicer::Slicer(const SlicerOptions& options, Random random)
+    : core_{std::make_unique<Core>(options, random)} {}
+Slicer::~Slicer() = default;
+
+void Slicer::add_topic(std::uint16_t topic, std::string name, std::uint32_t incarnation) {
+  core_->add_topic(topic, std::move(name), incarnation);
+}
+void Slicer::partition_found(FoundPartition found, Milliseconds now) {
+  core_->partition_found(std::move(found), now);
+}
+void Slicer::discovery_done(Milliseconds now) {
+  core_->discovery_done(now);
+}
+void Slicer::end_observed(TopicPartition tp, std::int64_t end, LeaderChange leader,
+                          Milliseconds now) {
+  core_->end_observed(tp, end, leader, now);
+}
+void Slicer::low_observed(TopicPartition tp, std::int64_t low, std::int64_t end, Milliseconds now) {
+  core_->low_observed(tp, low, end, now);
+}
+void Slicer::sample_failed(TopicPartition tp, Milliseconds now) {
+  core_->sample_failed(tp, now);
+}
+void Slicer::worker_ready(Slot slot, WorkerIdentity worker, Milliseconds now) {
+  core_->worker_ready(slot, worker, now);
+}
+void Slicer::report(Slot slot, std::uint64_t incarnation, const ipc::Report& report,
+                    std::string_view text, Milliseconds now) {
+  core_->report(slot, incarnation, report, text, now);
+}
+void Slicer::worker_lost(Slot slot, std::uint64_t incarnation, const Accusation& accusation,
+                         Milliseconds now) {
+  core_->worker_lost(slot, incarnation, accusation, now);
+}
+void Slicer::set_slots(std::uint32_t slots, Milliseconds now) {
+  core_->set_slots(slots, now);
+}
+void Slicer::restart_halted(Milliseconds now) {
+  core_->restart_halted(now);
+}
+void Slicer::restart_halted(TopicPartition tp, Milliseconds now) {
+  core_->restart_halted(tp, now);
+}
+void Slicer::stop(Milliseconds now) {
+  core_->stop(now);
+}
+void Slicer::set_slices_per_second_max(std::uint32_t slices) {
+  core_->set_slices_per_second_max(slices);
+}
+void Slicer::step(Milliseconds now, Actions& actions) {
+  core_->step(now, actions);
+}
+std::optional<Milliseconds> Slicer::next_deadline() const {
+  return core_->next_deadline();
+}
+bool Slicer::has_changes() const {
+  return core_->has_changes();
+}
+state::ChangeSet Slicer::take_changes(Milliseconds now) {
+  return core_->take_changes(now);
+}
+std::vector<FrontierCommit> Slicer::persisted(std::uint64_t token, Milliseconds now) {
+  return core_->persisted(token, now);
+}
+Snapshot Slicer::snapshot(Milliseconds now) const {
+  return core_->snapshot(now);
+}
+const SlicerCounts& Slicer::counts() const {
+  return core_->counts();
+}
+std::vector<state::SliceRow> Slicer::open_slices() const {
+  return core_->open_slices();
+}
+
+}  // namespace sluice::slicer

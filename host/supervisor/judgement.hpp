@@ -1,0 +1,50 @@
+// The two questions of a supervisor, as pure functions: is this worker over a deadline (slicer.md
+// F7), and what did a dead one die of and whom does that accuse (F1, F2). No state here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "host/base/clock.hpp"
+#include "host/supervisor/exit_status.hpp"
+#include "host/supervisor/supervisor.hpp"
+#include "ipc/crash_note.hpp"
+#include "ipc/pulse.hpp"
+
+namespace sluice::supervisor {
+
+/// Why we end a worker.
+struct Ending {
+  LossCause cause = LossCause::Hang;
+  std::string text;
+};
+
+/// When the three clocks of a worker were wound up last.
+struct Deadlines {
+  Milliseconds call_since{0};
+  Milliseconds loop_since{0};
+  Milliseconds stop_since{0};  ///< when STOP was sent
+};
+
+/// Nothing of this says that the worker got on: same phase, slice, batch, call, and no keep_alive.
+bool same_call(const ipc::Pulse& before, const ipc::Pulse& now);
+
+std::optional<Ending> overdue(const std::optional<ipc::Pulse>& pulse, Workload workload,
+                              bool stop_sent, const Deadlines& since,
+                              const SupervisorOptions& options, Milliseconds now);
+
+/// All that is known about a worker when it has been reaped.
+struct LastWords {
+  ExitStatus status;
+  std::int32_t pid = 0;
+  std::optional<ipc::Pulse> pulse;
+  std::optional<ipc::CrashNote> note;
+  std::optional<Ending> ending;  ///< if we ended it
+  bool asked_to_stop = false;
+  KafkaState kafka = KafkaState::Answering;
+};
+
+Accusation judge(const LastWords& words);
+
+}  // namespace sluice::supervisor
