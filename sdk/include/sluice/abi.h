@@ -96,16 +96,16 @@ typedef struct sluice_host sluice_host;
 typedef struct sluice_descriptor sluice_descriptor;
 typedef struct sluice_module sluice_module;
 
-/* -------------------------------------------------------------------------------------- status ---
+/* ------------------------------------------------------------------------------------- status ---
  * What a plugin call answers. Anything but OK is preceded by host->set_error; without it the host
  * says that the plugin gave no reason.
  *
  *  status         meaning                           what the host does
  *  OK             done                              goes on
- *  RETRY          outside system, later it works    the same call again after a back-off, bounded by
- *                                                   task.retry.timeout.ms. From put: the same batch,
- *                                                   so keep nothing of it. From flush: the same
- *                                                   flush, nothing is put again. From start: start.
+ *  RETRY          outside system, later it works    the same call again after a back-off, bounded
+ *                                                   by task.retry.timeout.ms. From put: the same
+ *                                                   batch, so keep nothing of it. From flush: the
+ *                                                   same flush, nothing is put again.
  *  NOT_CONNECTED  the connection is lost            reset of the chain; this instance is stopped,
  *                                                   destroyed and made anew, start with back-off
  *  FAIL           this slice cannot be processed    reset of the chain, then the group's slices
@@ -126,7 +126,7 @@ enum {
   SLUICE_CONFIG = 4
 };
 
-/* ------------------------------------------------------------------------------------- records -- */
+/* ----------------------------------------------------------------------------------- records -- */
 
 /* data NULL is Kafka's null; size 0 with data not NULL is empty. They are different things. */
 struct sluice_bytes {
@@ -236,7 +236,7 @@ struct sluice_error {
   int64_t retry_after_ms; /* RETRY: wait at least so long; -1 = the host's own back-off */
 };
 
-/* ------------------------------------------------------------------------------- configuration ---
+/* ------------------------------------------------------------------------------ configuration ---
  * A plugin declares its keys; the host validates, applies defaults, resolves secrets, and hands
  * over typed values. No plugin parses text. */
 
@@ -250,7 +250,7 @@ enum {
   SLUICE_TYPE_BYTES = 6,    /* "64MiB": integer, or with KiB|MiB|GiB. get_int: bytes */
   SLUICE_TYPE_ENUM = 7,     /* one of `choices`. get_string */
   SLUICE_TYPE_LIST = 8,     /* texts, joined with commas in a job file */
-  SLUICE_TYPE_MAP = 9,      /* key NAME takes each NAME.<entry> of the job; the pairs hold <entry> */
+  SLUICE_TYPE_MAP = 9,      /* key NAME takes all NAME.<entry> of a job; the pairs hold <entry> */
   SLUICE_TYPE_SECRET = 10   /* a string that is never shown */
 };
 
@@ -313,7 +313,8 @@ struct sluice_config {
                      uint32_t* count) SLUICE_NOEXCEPT; /* 1 with count 0 when no entry is given */
 };
 
-/* Where validate() reports what is wrong with a configuration, one call per problem. */
+/* Where validate() reports what is wrong with a configuration, one call per problem. key NULL: not
+ * one key, but all of them together. */
 struct sluice_problems {
   uint32_t size;
   uint32_t reserved;
@@ -322,7 +323,7 @@ struct sluice_problems {
               sluice_bytes message) SLUICE_NOEXCEPT;
 };
 
-/* ---------------------------------------------------------------------------------------- host ---
+/* --------------------------------------------------------------------------------------- host ---
  * Given to create(), one per plugin instance; valid until destroy() returns. */
 
 typedef int32_t sluice_log_level;
@@ -339,8 +340,9 @@ struct sluice_host {
   void* context;      /* the host's */
 
   /* [task-thread] In shared memory: the index, in the batch of the running put or process, of the
-   * record being worked on. Store it before each record (a plain aligned 32-bit store): it is where
-   * the host begins to look for the record that crashed you. Never NULL, never changes. */
+   * record being worked on. The host sets it to 0 before the call; store it before each record (a
+   * plain aligned 32-bit store): it is where the host begins to look for the record that crashed
+   * you. Never NULL, never changes. */
   uint32_t* position;
 
   /* [task-thread] The reason for the status that the running call is about to answer. */
@@ -379,7 +381,7 @@ struct sluice_host {
   const void* (*get_extension)(const sluice_host* host, const char* id) SLUICE_NOEXCEPT;
 };
 
-/* -------------------------------------------------------------------------------------- plugin -- */
+/* ------------------------------------------------------------------------------------ plugin -- */
 
 /* Given to start(). */
 struct sluice_start {
@@ -431,7 +433,7 @@ struct sluice_plugin {
   const void* (*get_extension)(sluice_plugin* plugin, const char* id) SLUICE_NOEXCEPT;
 };
 
-/* --------------------------------------------------------------------------- what is in a file -- */
+/* ------------------------------------------------------------------------- what is in a file -- */
 
 typedef int32_t sluice_kind;
 enum { SLUICE_KIND_SINK = 1, SLUICE_KIND_PROCESSOR = 2 };
