@@ -27,6 +27,7 @@ FILE_RULES = [
     word_rules.foreign_text,
     word_rules.process_calls,
     word_rules.sleeps,
+    word_rules.test_names,
 ]
 TREE_RULES = [
     tree_rules.sources_are_built,

@@ -306,6 +306,13 @@ class WordTest(RuleTest):
             self.assert_passes(word_rules.process_calls, "host/a.cpp", text + "\n")
         self.assert_passes(word_rules.process_calls, "tests/unit/ipc/a_test.cpp", "fork();\n")
 
+    def test_test_names(self):
+        for name in ("-1 is taken", "a; b", "~a", "a * b", "a \\\\u b", "a "):
+            text = f'TEST_CASE("{name}", "[a]") {{\n'
+            self.assert_caught(word_rules.test_names, "tests/unit/a_test.cpp", text, "no dash")
+        text = 'TEST_CASE("a, [b] and \\"c\\" -- d", "[a]") {\n'
+        self.assert_passes(word_rules.test_names, "tests/unit/a_test.cpp", text)
+
     def test_sleeps(self):
         self.assert_caught(word_rules.sleeps, "tests/unit/a_test.cpp", "usleep(5);\n", "wait for")
         self.assert_caught(

@@ -53,6 +53,7 @@ FOREIGN_TEXT = [
 ]
 
 PROCESS_CALL = re.compile(r"(?<![\w.>])(?:::|std::)?(fork|vfork|system|popen)\s*\(")
+TEST_NAME = re.compile(r'^(?:TEMPLATE_)?TEST_CASE\(\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 SLEEP_CALL = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 
 # Where nothing tells when to look again: file -> why.
@@ -115,6 +116,16 @@ def process_calls(file):
         return
     for found in PROCESS_CALL.finditer(file.code):
         yield cpp_text.line_of(file.code, found.start()), f"{found.group(1)}(): use posix_spawn"
+
+
+def test_names(file):
+    """ctest starts each case by its name: Catch reads a leading dash as an option, * and ~ as
+    patterns; CMake divides at a semicolon. Such a case would not run under its name."""
+    for found in TEST_NAME.finditer(file.text if file.is_cpp else ""):
+        if re.search(r"^[-~]|[;*]|\\\\|^\s|\s$", found.group(1)):
+            yield cpp_text.line_of(file.text, found.start()), (
+                f'"{found.group(1)}": no dash or tilde at the beginning, no ; * or backslash'
+            )
 
 
 def sleeps(file):

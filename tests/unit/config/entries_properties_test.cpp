@@ -42,7 +42,7 @@ TEST_CASE("escapes in keys and values are read as Java does", "[config]") {
         Map{{"a b=c", "\t\n\xC3\xA4\xF0\x9F\x98\x80q"}});
 }
 
-TEST_CASE("a broken \\u escape is refused with its line", "[config]") {
+TEST_CASE("a broken unicode escape is refused with its line", "[config]") {
   const std::string what = "a \\u that is not followed by four hex digits of a character";
   CHECK(problems_of("a=1\nb=\\u00g1") == Lines{"f:2:1: " + what});
   CHECK(problems_of("b=\\u12") == Lines{"f:1:1: " + what});

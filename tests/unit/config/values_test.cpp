@@ -45,7 +45,7 @@ TEST_CASE("a duration that is none is refused and shown", "[config]") {
   }
 }
 
-TEST_CASE("-1 is taken only where it is listed", "[config]") {
+TEST_CASE("minus one is taken only where it is listed", "[config]") {
   CHECK(job_with("task.retry.timeout.ms = -1").task_retry_timeout_ms == -1);
   CHECK(job_with("errors.retry.timeout = -1").errors_retry_timeout_ms == -1);
   CHECK(problems_after_head("task.retry.timeout.ms = -2") ==

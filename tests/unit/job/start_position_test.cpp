@@ -97,7 +97,7 @@ TEST_CASE("a store that lost its frontier does not start at the beginning (S7)",
   CHECK(refusal_of(q).find("has no frontier any more") != std::string::npos);
 }
 
-TEST_CASE("--from is taken at its word, and refused where it names what does not exist", "[job]") {
+TEST_CASE("the option --from is taken at its word, and refused where it names what does not exist", "[job]") {
   auto q = question();
   q.from = StartFrom{StartFrom::Kind::Latest, 0};
   CHECK(offset_of(q) == 100);
@@ -107,7 +107,7 @@ TEST_CASE("--from is taken at its word, and refused where it names what does not
   CHECK(refusal_of(q).find("has no frontier") != std::string::npos);
 }
 
-TEST_CASE("--from takes words, milliseconds and RFC 3339, nothing else", "[job]") {
+TEST_CASE("the option --from takes words, milliseconds and RFC 3339, nothing else", "[job]") {
   CHECK(parse_start_from("group").value().kind == StartFrom::Kind::Group);
   CHECK(parse_start_from("1700000000000").value().timestamp_ms == 1700000000000);
   CHECK(parse_start_from("1970-01-01T00:00:01Z").value().timestamp_ms == 1000);

@@ -145,7 +145,7 @@ TEST_CASE("an alias presets keys, which a job may then not set", "[worker]") {
         "format: is fixed by FileStreamSink and cannot be set; use file instead to set it");
 }
 
-TEST_CASE("a value that cannot be resolved is a problem of its key; one left open is none",
+TEST_CASE("a value that cannot be resolved is a problem of its key, one left open is none",
           "[worker]") {
   const ResolveText resolve = [](std::string_view value) -> Result<std::optional<std::string>> {
     if (value == "${env:GONE}") return Error{ErrorCode::Configuration, "${env:GONE}: is not set"};
