@@ -90,8 +90,8 @@ def functions_of(code):
         header = ACCESS_LABEL.sub("", code[header_start:position]).strip()
         header_start = position + 1
         if brace.group() == "{":
-            in_function = any(kind == "body" for kind, _, _ in stack)
-            kind = "inner" if in_function else _kind_of(header, after_member)
+            inner = any(kind in ("body", "values") for kind, _, _ in stack)
+            kind = "inner" if inner else _kind_of(header, after_member)
             stack.append((kind, position, header))
         elif brace.group() == "}" and stack:
             kind, opened, header = stack.pop()
@@ -108,7 +108,7 @@ def _kind_of(header, after_member):
         return "member"
     if after_member and (not header or header.startswith(",")):
         return "body"
-    if re.search(r"=\s*$|\breturn\s*$", header):
+    if re.search(r"(=|\breturn|[(,])\s*$", header):
         return "values"
     if not header or CONTAINER.fullmatch(header):
         return "container"

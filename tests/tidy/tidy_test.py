@@ -62,6 +62,9 @@ class CppTextTest(unittest.TestCase):
             cpp_text.functions_of("enum class A : int {\n b,\n};\nstruct C {\n int d{};\n};"), []
         )
 
+        table = "constexpr std::array kKeys = std::to_array<Key>({\n {{f(1)},\n &g},\n});\n"
+        self.assertEqual(cpp_text.functions_of(table), [])
+
     def test_a_constructor_is_a_function_however_its_members_begin(self):
         for members in (": b_{b}, c_(d)", ": b_{b}", ": b_(b),\n c_{d},\n e_{f}", ""):
             found = cpp_text.functions_of(f"A::A(int b) {members} {{\n  if (g) {{\n  }}\n}}\n")
@@ -331,6 +334,8 @@ class TreeTest(unittest.TestCase):
                 "host/CMakeLists.txt": "y(main.cpp a/deep/b.cpp)",
                 "host/main.cpp": "",
                 "host/a/deep/b.cpp": "",
+                "plugins/CMakeLists.txt": "bundled_plugin(null_sink)",
+                "plugins/null_sink/null_sink.cpp": "",
                 "host/a/deep/c.cpp": "",
             }
         )

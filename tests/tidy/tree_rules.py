@@ -24,6 +24,10 @@ def _is_named(path, lists):
         named = re.compile(r"(?<![\w./-])(\$\{\w+\}/)?" + name + r"(?![\w.-])")
         if named.search(lists.get(folder, "")):
             return True
+    # plugins/CMakeLists.txt: bundled_plugin(NAME) builds NAME/NAME.cpp.
+    name = parts[-1].removesuffix(".cpp")
+    if parts[:-1] == ["plugins", name] and f"bundled_plugin({name}" in lists.get("plugins", ""):
+        return True
     return False
 
 
