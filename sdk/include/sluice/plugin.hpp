@@ -39,7 +39,7 @@ struct Capability {
 ///   static std::vector<sluice::Alias> aliases() { return {{"OldName", {{"format", "raw"}}}}; }
 struct Alias {
   const char* name;
-  std::vector<sluice_preset> presets;
+  std::vector<sluice_preset> presets{};
 };
 
 class Plugin {
