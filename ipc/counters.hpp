@@ -13,20 +13,20 @@ namespace sluice::ipc {
 
 /// The order is part of the layout: append before Last_, at most kCounterWords.
 enum class Counter : std::size_t {
-  Records,      ///< read from Kafka
-  Bytes,        ///< of their keys and values
-  Out,          ///< records put into the sink
+  Records,  ///< read from Kafka
+  Bytes,    ///< of their keys and values
+  Out,      ///< records put into the sink
   Filtered,
   Errant,
-  Batches,      ///< put or process calls
-  Slices,       ///< taken from the command ring
+  Batches,  ///< put or process calls
+  Slices,   ///< taken from the command ring
   FlushGroups,
-  Retries,      ///< calls repeated after RETRY
-  Resets,       ///< rollbacks and re-creations of the chain
-  Refetches,    ///< partitions re-opened because nothing moved (ipc facts 4.5)
-  Nudges,       ///< wake-ups of librdkafka's prefetch (ipc facts 4.2)
-  Sleeps,       ///< waits on the doorbell
-  ReportStalls, ///< times that the report ring was full
+  Retries,       ///< calls repeated after RETRY
+  Resets,        ///< rollbacks and re-creations of the chain
+  Refetches,     ///< partitions re-opened because nothing moved (ipc facts 4.5)
+  Nudges,        ///< wake-ups of librdkafka's prefetch (ipc facts 4.2)
+  Sleeps,        ///< waits on the doorbell
+  ReportStalls,  ///< times that the report ring was full
   LogLinesLost,
   Last_,
 };

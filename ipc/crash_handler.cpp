@@ -5,6 +5,7 @@
 #include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -49,15 +50,48 @@ Word get(const std::atomic<Word>& word) {
   return word.load(std::memory_order_relaxed);
 }
 
-std::uint64_t program_counter(const void* context) {
-  const auto* machine = &static_cast<const ucontext_t*>(context)->uc_mcontext;
+// The two registers that an unwinder starts from, in the interrupted thread's saved context.
+struct Registers {
 #if defined(__x86_64__)
-  return static_cast<std::uint64_t>(machine->gregs[REG_RIP]);
+  explicit Registers(mcontext_t& machine)
+      : counter{machine.gregs[REG_RIP]}, stack{machine.gregs[REG_RSP]} {}
+  greg_t& counter;
+  greg_t& stack;
 #elif defined(__aarch64__)
-  return machine->pc;
+  explicit Registers(mcontext_t& machine) : counter{machine.pc}, link{machine.regs[30]} {}
+  decltype(mcontext_t::pc)& counter;
+  decltype(mcontext_t::pc)& link;
 #else
 #error "the crash note knows x86-64 and aarch64"
 #endif
+};
+
+// Whether 8 bytes can be read without a fault: rt_sigprocmask copies its argument (EFAULT if it
+// cannot) before it refuses the operation (EINVAL). No descriptor, no lock, safe in a handler.
+bool is_readable(std::uint64_t address) {
+  constexpr int kNoOperation = ~0;
+  constexpr std::size_t kKernelSetSize = 8;
+  ::syscall(SYS_rt_sigprocmask, kNoOperation, address, nullptr, kKernelSetSize);
+  return errno != EFAULT;
+}
+
+// After a call through a wild pointer the program counter itself is nowhere, and the unwinder would
+// fault looking at it. The caller is what matters: go on as if the call had returned already.
+// False if there is no caller that makes sense.
+bool step_back_to_caller(Registers& registers) {
+#if defined(__x86_64__)
+  const auto stack = static_cast<std::uint64_t>(registers.stack);
+  if (!is_readable(stack)) return false;
+  std::uint64_t caller = 0;
+  std::memcpy(&caller, reinterpret_cast<const void*>(stack), sizeof caller);
+  if (!is_readable(caller)) return false;
+  registers.counter = static_cast<greg_t>(caller);
+  registers.stack += static_cast<greg_t>(sizeof caller);
+#elif defined(__aarch64__)
+  if (!is_readable(registers.link)) return false;
+  registers.counter = registers.link;
+#endif
+  return true;
 }
 
 std::uint64_t pack_frame(std::uint64_t address) {
@@ -89,19 +123,23 @@ void note_signal(CrashNoteBlock& note, const PulseBlock& pulse, int signal, cons
   note.state.store(static_cast<std::uint32_t>(CrashState::Signalled), std::memory_order_release);
 }
 
-void note_frames(CrashNoteBlock& note, std::uint64_t fault_address) {
-  void* frames[kCrashFramesMax + kHandlerFramesMax];
-  const int found = ::backtrace(frames, kCrashFramesMax + kHandlerFramesMax);
-  // The frames above the interrupted instruction are this handler's.
-  int first = 0;
-  while (first < found && reinterpret_cast<std::uint64_t>(frames[first]) != fault_address) ++first;
+// The interrupted instruction first, alone: it stands even if the unwinder faults.
+void note_frames(CrashNoteBlock& note, Registers registers) {
+  const auto culprit = static_cast<std::uint64_t>(registers.counter);
   std::size_t count = 0;
-  if (first == found) {  // the unwinder did not pass it: a jump into nowhere
-    set(note.frames[count++], pack_frame(fault_address));
-    first = found;
-  }
-  for (; first < found && count < kCrashFramesMax; ++first) {
-    set(note.frames[count++], pack_frame(reinterpret_cast<std::uint64_t>(frames[first])));
+  set(note.frames[count++], pack_frame(culprit));
+  set(note.frame_count, count);
+  const bool nowhere = !is_readable(culprit);
+  if (!nowhere || step_back_to_caller(registers)) {
+    const auto from = static_cast<std::uint64_t>(registers.counter);
+    void* frames[kCrashFramesMax + kHandlerFramesMax];
+    const int found = ::backtrace(frames, kCrashFramesMax + kHandlerFramesMax);
+    int next = 0;  // the frames above the interrupted one are this handler's
+    while (next < found && reinterpret_cast<std::uint64_t>(frames[next]) != from) ++next;
+    if (!nowhere) ++next;
+    for (; next < found && count < kCrashFramesMax; ++next) {
+      set(note.frames[count++], pack_frame(reinterpret_cast<std::uint64_t>(frames[next])));
+    }
   }
   set(note.frame_count, count);
   note.state.store(static_cast<std::uint32_t>(CrashState::Complete), std::memory_order_release);
@@ -124,7 +162,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   WorkerSegment& segment = *handler_state.segment;
   note_signal(segment.crash_note, segment.pulse, signal, *info);
   Doorbell::ring_fd(handler_state.doorbell_to_host);
-  note_frames(segment.crash_note, program_counter(context));
+  note_frames(segment.crash_note, Registers{static_cast<ucontext_t*>(context)->uc_mcontext});
   die_of(signal);
 }
 
@@ -194,7 +232,7 @@ int record_module(dl_phdr_info* info, std::size_t, void* context) {
              size > 0) {
     copy_name(entry, {executable, static_cast<std::size_t>(size)});
   }
-  segment.modules[index] = entry;
+  segment.modules[index].store(entry);
   handler_state.modules[index] = range;
   set(segment.crash_note.module_count, index + 1);
   return 0;
@@ -207,8 +245,7 @@ void record_modules(WorkerChannel& channel) {
   handler_state.module_count.store(0, std::memory_order_release);
   set(segment.crash_note.module_count, 0);
   ::dl_iterate_phdr(record_module, &segment);
-  handler_state.module_count.store(get(segment.crash_note.module_count),
-                                   std::memory_order_release);
+  handler_state.module_count.store(get(segment.crash_note.module_count), std::memory_order_release);
 }
 
 Result<> install_crash_handler(WorkerChannel& channel) {

@@ -1,7 +1,8 @@
 // Leaves a crash note (crash_note.hpp) when the worker dies of SIGSEGV, SIGBUS, SIGILL, SIGFPE,
 // SIGABRT or SIGSYS, then lets the signal kill it as it would have. The handler runs on a stack of
-// its own (a stack overflow is a crash too) and uses only lock-free stores, write(2) and the unwinder,
-// which was loaded beforehand; a second fault inside it kills at once, with the note but no frames.
+// its own (a stack overflow is a crash too) and uses only lock-free stores, write(2) and the
+// unwinder, which was loaded beforehand; a second fault inside it kills at once, with the note but
+// no frames.
 //
 // Process-wide by nature: signal dispositions and the one static pointer the handler starts from.
 // For the worker's main() only; the host has no handlers of this kind.
@@ -12,7 +13,8 @@
 
 namespace sluice::ipc {
 
-/// Once, on the task thread, before plugins are loaded. The channel must live as long as the process.
+/// Once, on the task thread, before plugins are loaded. The channel must live as long as the
+/// process.
 Result<> install_crash_handler(WorkerChannel& channel);
 
 /// Records the files loaded by now (path, build id), which frames are named after. To be called

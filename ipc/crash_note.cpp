@@ -30,9 +30,10 @@ CrashFrame read_frame(const WorkerSegment& segment, std::uint64_t packed) {
   CrashFrame frame;
   frame.offset = packed & kOffsetMask;
   const std::size_t index = packed >> kModuleShift;
-  const std::size_t known = std::min<std::size_t>(read(segment.crash_note.module_count), kModulesMax);
+  const std::size_t known =
+      std::min<std::size_t>(read(segment.crash_note.module_count), kModulesMax);
   if (index >= known) return frame;
-  const ModuleEntry copy = segment.modules[index];
+  const ModuleEntry copy = segment.modules[index].load();
   const std::size_t name_length = std::min<std::size_t>(copy.name_length, kModuleNameSize);
   const std::size_t id_length = std::min<std::size_t>(copy.build_id_length, kBuildIdSizeMax);
   frame.module = sanitized({copy.name.data(), name_length}, 0);
@@ -60,7 +61,6 @@ std::optional<CrashNote> read_crash_note(const WorkerSegment& segment) {
   const std::uint32_t phase = read(block.phase);
   note.phase = phase <= kPhaseLast ? static_cast<Phase>(phase) : Phase::Idle;
   note.position = read(block.position);
-  if (note.state != CrashState::Complete) return note;
   const std::size_t count = std::min<std::size_t>(read(block.frame_count), kCrashFramesMax);
   note.frames.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -27,7 +27,7 @@ inline constexpr std::size_t kBuildIdSizeMax = 32;
 
 enum class CrashState : std::uint32_t {
   None,
-  Signalled,  ///< everything but the frames is there
+  Signalled,  ///< everything but the frames is there, of those perhaps the first
   Complete,
 };
 
@@ -35,9 +35,9 @@ enum class CrashState : std::uint32_t {
 struct CrashNoteBlock {
   std::atomic<std::uint32_t> state;  ///< CrashState; stored last with release
   std::atomic<std::int32_t> signal;
-  std::atomic<std::int32_t> code;     ///< si_code
-  std::atomic<std::int32_t> sender;   ///< pid for a signal that was sent, 0 for a fault
-  std::atomic<std::uint64_t> address; ///< si_addr of a fault, 0 for a signal that was sent
+  std::atomic<std::int32_t> code;      ///< si_code
+  std::atomic<std::int32_t> sender;    ///< pid for a signal that was sent, 0 for a fault
+  std::atomic<std::uint64_t> address;  ///< si_addr of a fault, 0 for a signal that was sent
   std::atomic<std::uint32_t> thread;
   std::atomic<std::uint32_t> on_task_thread;
   std::atomic<std::uint64_t> slice_id;

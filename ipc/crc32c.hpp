@@ -1,6 +1,6 @@
-// CRC-32C (Castagnoli, RFC 3720 B.4), the checksum of every slot: it catches what a wild store leaves
-// behind. One instruction per 8 bytes where the processor has it (SSE 4.2, checked at run time), a
-// table elsewhere.
+// CRC-32C (Castagnoli, RFC 3720 B.4), the checksum of every slot: it catches what a wild store
+// leaves behind. One instruction per 8 bytes where the processor has it (SSE 4.2, checked at run
+// time), a table elsewhere.
 #pragma once
 
 #include <cstddef>

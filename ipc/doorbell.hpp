@@ -1,7 +1,7 @@
-// Waking the other side, at most once per sleep and never too late. A doorbell is an eventfd, so that
-// one epoll loop holds it beside sockets, pidfds and timers (a futex is not faster here: ipc facts
-// 2.1). Whether to ring is decided by a *sleep count* in the sleeper's own segment, odd while it
-// sleeps or is about to:
+// Waking the other side, at most once per sleep and never too late. A doorbell is an eventfd, so
+// that one epoll loop holds it beside sockets, pidfds and timers (a futex is not faster here: ipc
+// facts 2.1). Whether to ring is decided by a *sleep count* in the sleeper's own segment, odd while
+// it sleeps or is about to:
 //
 //   publisher: tail.store(release); full_fence; n = sleep; if (n odd && n != last rung) ring
 //   sleeper:   sleep = ++n (odd); full_fence; look at the tail; only if empty: wait; sleep = ++n

@@ -3,21 +3,31 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ostream>
 #include <stdexcept>
 
 namespace sluice::ipc {
 
 std::string_view rule_name(Rule rule) {
   switch (rule) {
-    case Rule::None: return "none";
-    case Rule::TailTooFar: return "tail_too_far";
-    case Rule::TailWentBack: return "tail_went_back";
-    case Rule::HeadTooFar: return "head_too_far";
-    case Rule::HeadWentBack: return "head_went_back";
-    case Rule::Sequence: return "sequence";
-    case Rule::Crc: return "crc";
-    case Rule::Kind: return "kind";
-    case Rule::ArenaLength: return "arena_length";
+    case Rule::None:
+      return "none";
+    case Rule::TailTooFar:
+      return "tail_too_far";
+    case Rule::TailWentBack:
+      return "tail_went_back";
+    case Rule::HeadTooFar:
+      return "head_too_far";
+    case Rule::HeadWentBack:
+      return "head_went_back";
+    case Rule::Sequence:
+      return "sequence";
+    case Rule::Crc:
+      return "crc";
+    case Rule::Kind:
+      return "kind";
+    case Rule::ArenaLength:
+      return "arena_length";
   }
   return "unknown";
 }
@@ -31,6 +41,10 @@ Error::Error(const Violation& violation)
 
 Error system_error(std::string_view what, int errno_value) {
   return Error{ErrorCode::System, std::string{what} + ": " + std::strerror(errno_value)};
+}
+
+std::ostream& operator<<(std::ostream& out, const Error& error) {
+  return out << error.message();
 }
 
 void throw_exception_from_error(const Error& error, const boost::source_location& at) {

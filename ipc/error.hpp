@@ -1,16 +1,17 @@
-// What can go wrong between host and worker, as a value. `ipc` depends on nothing of the host, so it
-// has its own small Error; the host's folders turn it into theirs with message().
-// The message reads `what failed: which thing: why; what to do`.
+// What can go wrong between host and worker, as a value. `ipc` depends on nothing of the host, so
+// it has its own small Error; the host's folders turn it into theirs with message(). The message
+// reads `what failed: which thing: why; what to do`.
 //
-// A Violation is more than an error: a peer wrote bytes that the layout forbids. Nothing is repaired
-// and nothing is skipped: the rule, the slot's bytes and both indices are kept for the report, and
-// the worker is killed (ipc facts 3.4).
+// A Violation is more than an error: a peer wrote bytes that the layout forbids. Nothing is
+// repaired and nothing is skipped: the rule, the slot's bytes and both indices are kept for the
+// report, and the worker is killed (ipc facts 3.4).
 #pragma once
 
 #include <array>
 #include <boost/system/result.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,6 +74,9 @@ using Result = boost::system::result<T, Error>;
 
 /// A System error from errno: `what: strerror(errno_value)`.
 Error system_error(std::string_view what, int errno_value);
+
+/// The message.
+std::ostream& operator<<(std::ostream& out, const Error& error);
 
 /// Called by Result::value() on an error. It is a bug to ask for a value that is not there.
 [[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& at);

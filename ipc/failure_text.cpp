@@ -8,7 +8,8 @@ namespace sluice::ipc {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-constexpr std::size_t kNameSizeMax = 200;  // of plugin and stage: most of the entry is the message's
+constexpr std::size_t kNameSizeMax =
+    200;  // of plugin and stage: most of the entry is the message's
 
 struct Character {
   std::size_t size = 0;  // 0: not a character
@@ -32,7 +33,9 @@ Character character_at(std::string_view text, std::size_t at) {
   return {size, code};
 }
 
-bool is_control(std::uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+bool is_control(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
 
 }  // namespace
 

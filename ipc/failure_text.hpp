@@ -1,6 +1,7 @@
 // The text beside a Failed or Waiting report: which plugin, at which stage, in which words. It
 // travels in the slot's arena entry as `plugin NUL stage NUL message`, cut to 1 KiB at a character.
-// Worker encodes, host decodes; the decoder treats its input as it would treat bytes from the network.
+// Worker encodes, host decodes; the decoder treats its input as it would treat bytes from the
+// network.
 #pragma once
 
 #include <string>
@@ -21,7 +22,8 @@ std::string encode_failure_text(const FailureText& text);
 FailureText decode_failure_text(std::string_view text);
 
 /// `bytes` as valid UTF-8: control characters become a space (tab, line feed, carriage return) or
-/// U+FFFD, and so does every byte that is not part of a character. The first `separators_max` NULs stay.
+/// U+FFFD, and so does every byte that is not part of a character. The first `separators_max` NULs
+/// stay.
 std::string sanitized(std::string_view bytes, int separators_max);
 
 /// The longest prefix of `text` of at most `size_max` bytes that does not end inside a character.

@@ -1,5 +1,6 @@
-// The one full fence of the wake protocol (doorbell.hpp): a store before it is seen by others before
-// a load after it is made. Acquire and release do not order store before load, not even on x86.
+// The one full fence of the wake protocol (doorbell.hpp): a store before it is seen by others
+// before a load after it is made. Acquire and release do not order store before load, not even on
+// x86.
 #pragma once
 
 #include <atomic>
@@ -7,7 +8,8 @@
 namespace sluice::ipc {
 
 /// `own` is a word that only the caller writes. ThreadSanitizer does not know fences (GCC refuses
-/// them under -Werror); there a read-modify-write of that word, which changes nothing, does the same.
+/// them under -Werror); there a read-modify-write of that word, which changes nothing, does the
+/// same.
 template <typename Word>
 void full_fence([[maybe_unused]] std::atomic<Word>& own) noexcept {
 #ifdef __SANITIZE_THREAD__

@@ -1,11 +1,13 @@
-// The host's end of one worker incarnation: publishes commands, drains reports, reads pulse, counters
-// and crash note. It makes both segments and both doorbells; spawn_worker() hands them over.
+// The host's end of one worker incarnation: publishes commands, drains reports, reads pulse,
+// counters and crash note. It makes both segments and both doorbells; spawn_worker() hands them
+// over.
 //
-// Everything that comes from the worker is treated as bytes from the network: indices are checked as
-// distances, a slot is copied once and only the copy is looked at, texts are made printable. The
-// first violation is final: every later drain returns the same Error, and the worker must be killed.
-// After the worker is reaped, drain() once more: complete reports that it left count (facts 3.6).
-// Owned and used by one thread, the host's loop. Nothing here blocks or waits for the worker.
+// Everything that comes from the worker is treated as bytes from the network: indices are checked
+// as distances, a slot is copied once and only the copy is looked at, texts are made printable. The
+// first violation is final: every later drain returns the same Error, and the worker must be
+// killed. After the worker is reaped, drain() once more: complete reports that it left count
+// (facts 3.6). Owned and used by one thread, the host's loop. Nothing here blocks or waits for the
+// worker.
 #pragma once
 
 #include <bitset>

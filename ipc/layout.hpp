@@ -38,7 +38,8 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 inline constexpr std::uint16_t kLayoutMajor = 1;  ///< a different one is refused
 inline constexpr std::uint16_t kLayoutMinor = 0;  ///< a newer one may bring unknown kinds
-inline constexpr std::uint64_t kRingSlots = 1024; ///< above any credit: a full ring is a broken peer
+inline constexpr std::uint64_t kRingSlots =
+    1024;  ///< above any credit: a full ring is a broken peer
 inline constexpr std::uint64_t kSlotMask = kRingSlots - 1;
 inline constexpr std::size_t kLineGap = 128;
 inline constexpr std::size_t kTopicsMax = 1024;
@@ -48,7 +49,8 @@ inline constexpr std::uint64_t kHostMagic = 0x482d454349554c53;    // "SLUICE-H"
 inline constexpr std::uint64_t kWorkerMagic = 0x572d454349554c53;  // "SLUICE-W"
 inline constexpr std::uint32_t kEndianMark = 0x01020304;
 
-/// A value of the rings as shared words: copied whole, with relaxed loads and stores.
+/// A value as shared words: copied whole by relaxed loads and stores, so that the copy is taken
+/// once (the compiler may not look again) and ThreadSanitizer sees no race.
 template <typename Value>
 struct Slot {
   static_assert(sizeof(Value) % sizeof(std::uint64_t) == 0);
@@ -140,7 +142,7 @@ struct WorkerSegment {
   alignas(1024) CrashNoteBlock crash_note;
   alignas(2048) CounterBlock counters;
   alignas(4096) RingSlots<Report> reports;
-  alignas(4096) std::array<ModuleEntry, kModulesMax> modules;
+  alignas(4096) std::array<Slot<ModuleEntry>, kModulesMax> modules;
   alignas(4096) Arena arena;
 };
 static_assert(sizeof(WorkerSegment) == 1188 * 1024);

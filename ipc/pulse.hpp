@@ -1,6 +1,6 @@
-// What a worker says it is doing: a few relaxed stores per batch by the worker, relaxed loads by the
-// host whenever it likes. The host judges liveness from it and, after a death, whom to blame: phase,
-// slice, offset and position then name the record (slicer.md F1, F3).
+// What a worker says it is doing: a few relaxed stores per batch by the worker, relaxed loads by
+// the host whenever it likes. The host judges liveness from it and, after a death, whom to blame:
+// phase, slice, offset and position then name the record (slicer.md F1, F3).
 //
 // It is a hint, never a proof: no offset moves because of it. Fields are single words, not a
 // snapshot; while the worker runs a reader may see a new slice with an old offset. After a death
@@ -27,9 +27,10 @@ struct Pulse {
   std::uint64_t slice_id = 0;
   std::int64_t offset = 0;  ///< first offset of the batch in hand
   Phase phase = Phase::Idle;
-  std::uint32_t position = 0;              ///< index in the batch of the record in the plugin's hands
-  std::uint64_t phase_since_ns = 0;        ///< CLOCK_MONOTONIC_COARSE
-  std::uint64_t deadline_extended_ns = 0;  ///< last keep_alive(); a deadline counts from the later one
+  std::uint32_t position = 0;        ///< index in the batch of the record in the plugin's hands
+  std::uint64_t phase_since_ns = 0;  ///< CLOCK_MONOTONIC_COARSE
+  std::uint64_t deadline_extended_ns =
+      0;  ///< last keep_alive(); a deadline counts from the later one
 };
 
 /// The words in the worker's segment. Written by the worker alone.
@@ -65,8 +66,8 @@ class PulseWriter {
     block_->phase.store(static_cast<std::uint32_t>(phase), std::memory_order_relaxed);
   }
 
-  /// A batch that begins at `offset` of `slice_id` enters `phase`. The phase is stored last: a death
-  /// in between blames the phase before, never a record that the plugin has not seen.
+  /// A batch that begins at `offset` of `slice_id` enters `phase`. The phase is stored last: a
+  /// death in between blames the phase before, never a record that the plugin has not seen.
   void enter(Phase phase, std::uint64_t slice_id, std::int64_t offset) noexcept {
     block_->slice_id.store(slice_id, std::memory_order_relaxed);
     block_->offset.store(offset, std::memory_order_relaxed);

@@ -16,8 +16,8 @@ bool carries_failure_text(const Report& report) {
 
 }  // namespace
 
-ReportReceiver::ReportReceiver(const WorkerSegment& worker,
-                               std::atomic<std::uint64_t>& report_head, std::uint64_t start)
+ReportReceiver::ReportReceiver(const WorkerSegment& worker, std::atomic<std::uint64_t>& report_head,
+                               std::uint64_t start)
     : arena_{&worker.arena}, ring_{worker.reports, worker.report_tail, report_head, start} {}
 
 Result<std::size_t> ReportReceiver::drain(std::span<ReceivedReport> out) {
@@ -42,8 +42,8 @@ Result<std::size_t> ReportReceiver::drain(std::span<ReceivedReport> out) {
   return received;
 }
 
-// Steps 2, 3 and 6 of facts 3.4. After the copy shared memory is not looked at again; the worker may
-// change the arena under us, which garbles the text but cannot make it longer or unprintable.
+// Steps 2, 3 and 6 of facts 3.4. After the copy shared memory is not looked at again; the worker
+// may change the arena under us, which garbles the text but cannot make it longer or unprintable.
 Rule ReportReceiver::receive(ReceivedReport& out) {
   const std::size_t place = ring_.next() & kSlotMask;
   if (const Rule rule = ring_.read(out.report); rule != Rule::None) return rule;

@@ -21,8 +21,8 @@ constexpr int kHostSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F
 constexpr int kWorkerSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kParameterSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
 
-// Boost's MemoryMappable over a descriptor. `ipcdetail` is private API of Boost (checked with 1.81):
-// this is the one place that uses it.
+// Boost's MemoryMappable over a descriptor. `ipcdetail` is private API of Boost (checked
+// with 1.81): this is the one place that uses it.
 struct Memfd {
   int fd;
   bip::mapping_handle_t get_mapping_handle() const {
@@ -104,8 +104,7 @@ Result<> check_header(const SegmentHeader& header, std::uint64_t incarnation) {
   const auto differs = [](const char* field, std::uint64_t found, std::uint64_t expected) {
     return found == expected ? std::string{} : mismatch(field, found, expected);
   };
-  std::string why =
-      differs("magic", header.magic.load(std::memory_order_acquire), Want::kMagic);
+  std::string why = differs("magic", header.magic.load(std::memory_order_acquire), Want::kMagic);
   if (why.empty()) why = differs("layout version", header.layout_major, kLayoutMajor);
   if (why.empty()) why = differs("endian mark", header.endian_mark, kEndianMark);
   if (why.empty()) why = differs("header size", header.header_size, sizeof(SegmentHeader));
@@ -155,8 +154,12 @@ Region::Region(Region&&) noexcept = default;
 Region& Region::operator=(Region&&) noexcept = default;
 Region::~Region() = default;
 
-void* Region::address() const { return mapped_->get_address(); }
-std::size_t Region::size() const { return mapped_->get_size(); }
+void* Region::address() const {
+  return mapped_->get_address();
+}
+std::size_t Region::size() const {
+  return mapped_->get_size();
+}
 
 Result<Region> Region::map(int fd, std::size_t size, Access access) {
   const auto mode = access == Access::ReadOnly ? bip::read_only : bip::read_write;

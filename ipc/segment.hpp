@@ -1,6 +1,6 @@
-// Shared memory that dies with its processes and that the wrong side cannot write: a memfd without a
-// name, its pages allocated at once (so that running out of memory is an error at spawn, not a SIGBUS
-// of the host later), mapped through Boost.Interprocess, then sealed:
+// Shared memory that dies with its processes and that the wrong side cannot write: a memfd without
+// a name, its pages allocated at once (so that running out of memory is an error at spawn, not a
+// SIGBUS of the host later), mapped through Boost.Interprocess, then sealed:
 //   H  SHRINK GROW FUTURE_WRITE SEAL   the host's mapping, made before, is the last writable one
 //   W  SHRINK GROW SEAL                the worker writes; nobody can cut the file under the host
 //   C  SHRINK GROW WRITE SEAL          start parameters: nobody writes any more

@@ -1,6 +1,6 @@
 // What the host tells a worker: one 64-byte slot of the command ring, a slice descriptor in most
-// cases. Plain integers only (no bool, enum, bit-field or size inside), so that every bit pattern is
-// a value that can be copied first and judged afterwards. The writer's end fills seq and crc32c.
+// cases. Plain integers only (no bool, enum, bit-field or size inside), so that every bit pattern
+// is a value that can be copied first and judged afterwards. The writer's end fills seq and crc32c.
 //
 // Stop and Revoke take effect at the next *batch* boundary; everything else in ring order.
 #pragma once
@@ -17,7 +17,8 @@ enum class CommandKind : std::uint16_t {
   Topic,      ///< topic table entry `topic` may be read from now on
   Filter,     ///< defines key filter `filter` (a lane's): start = its function, end = its counts
   Revoke,     ///< give back topic/partition; slices with a fence up to `fence` are returned
-  Control,    ///< set the position of keyed state and transactional sink of topic/partition to `start`
+  Control,    ///< set the position of keyed state and transactional sink of topic/partition to
+              ///< `start`
   Stop,       ///< finish or return everything, then exit 0
 };
 inline constexpr std::uint16_t kCommandKindLast = static_cast<std::uint16_t>(CommandKind::Stop);

@@ -1,6 +1,6 @@
 // What a worker answers: one 128-byte slot of the report ring (two lines: counts and timings of a
-// slice do not fit in one), plus up to 1 KiB of text in the slot's arena entry. Plain integers only,
-// as in slice_descriptor.hpp. The writer's end fills seq, arena_len and crc32c.
+// slice do not fit in one), plus up to 1 KiB of text in the slot's arena entry. Plain integers
+// only, as in slice_descriptor.hpp. The writer's end fills seq, arena_len and crc32c.
 //
 // The host believes nothing here before the checks of ipc facts 3.4: layout, sequence, checksum,
 // kind and text length by HostChannel::drain; slice id, fence and ranges by the slicer.

@@ -4,9 +4,9 @@
 // end's as unsigned distance, so a peer that writes garbage can be wrong but not move us anywhere.
 //
 // Writer: fill slots, then one release store of the tail. A death before it published nothing, a
-// death after it left whole slots: no torn state exists. Reader: acquire the tail, copy a slot once,
-// look only at the copy, then one release store of the head for all slots read.
-// Full ring = back-pressure, never loss. Each end belongs to one thread.
+// death after it left whole slots: no torn state exists. Reader: acquire the tail, copy a slot
+// once, look only at the copy, then one release store of the head for all slots read. Full ring =
+// back-pressure, never loss. Each end belongs to one thread.
 //
 // Value: Command or Report; has seq, kind and, as its last word, crc32c.
 #pragma once
@@ -84,9 +84,7 @@ class RingReader {
   std::uint64_t tail() const { return tail_; }
 
   /// Is there anything unread, or anything wrong? For deciding whether to sleep.
-  bool has_more() const noexcept {
-    return tail_word_->load(std::memory_order_acquire) != head_;
-  }
+  bool has_more() const noexcept { return tail_word_->load(std::memory_order_acquire) != head_; }
 
   /// Slots that may be read now. A tail that jumps or goes back is refused and not remembered.
   Rule available(std::uint64_t& slots) noexcept {
@@ -110,7 +108,8 @@ class RingReader {
     return Rule::None;
   }
 
-  /// The writer may reuse everything read so far (pairs with the acquire in RingWriter::free_slots).
+  /// The writer may reuse everything read so far (pairs with the acquire in
+  /// RingWriter::free_slots).
   void release() noexcept { head_word_->store(head_, std::memory_order_release); }
 
   /// What to report about a refused index or slot.
@@ -127,8 +126,8 @@ class RingReader {
   const std::atomic<std::uint64_t>* tail_word_;
   std::atomic<std::uint64_t>* head_word_;
   std::uint64_t head_;
-  std::uint64_t tail_;               ///< the writer's tail as last believed
-  std::uint64_t refused_tail_ = 0;   ///< as last loaded, believed or not
+  std::uint64_t tail_;              ///< the writer's tail as last believed
+  std::uint64_t refused_tail_ = 0;  ///< as last loaded, believed or not
 };
 
 }  // namespace sluice::ipc

@@ -1,6 +1,6 @@
-// The worker's end: reads commands, reports what became of them, says in its pulse what it is doing.
-// The host's segment is mapped read-only and cannot be made writable; the descriptors of both
-// segments are closed once mapped, so that no plugin can cut or map them again.
+// The worker's end: reads commands, reports what became of them, says in its pulse what it is
+// doing. The host's segment is mapped read-only and cannot be made writable; the descriptors of
+// both segments are closed once mapped, so that no plugin can cut or map them again.
 //
 // Used by the task thread alone, except for pulse().keep_alive(). The host is trusted, but not its
 // version: attach() compares both headers with this program's constants.

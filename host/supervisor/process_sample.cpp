@@ -23,7 +23,8 @@ constexpr std::size_t kFields = 22;
 
 Result<std::string> read_file(const std::string& path) {
   const ipc::OwnedFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!fd && errno == ENOENT) return Error{ErrorCode::NotFound, "sample process: " + path + ": none"};
+  if (!fd && errno == ENOENT)
+    return Error{ErrorCode::NotFound, "sample process: " + path + ": none"};
   if (!fd) return io_error("sample process", path, errno);
   std::array<char, 1024> text{};
   const ssize_t size = ::read(fd.get(), text.data(), text.size());
@@ -77,11 +78,16 @@ Result<ProcSample> sample_process(pid_t pid) {
 
 std::string_view stall_name(Stall stall) {
   switch (stall) {
-    case Stall::Spinning: return "spinning";
-    case Stall::Blocked: return "blocked";
-    case Stall::Stopped: return "stopped";
-    case Stall::Uninterruptible: return "uninterruptible";
-    case Stall::Ended: return "ended";
+    case Stall::Spinning:
+      return "spinning";
+    case Stall::Blocked:
+      return "blocked";
+    case Stall::Stopped:
+      return "stopped";
+    case Stall::Uninterruptible:
+      return "uninterruptible";
+    case Stall::Ended:
+      return "ended";
   }
   return "unknown";
 }
@@ -89,11 +95,15 @@ std::string_view stall_name(Stall stall) {
 Stall classify_stall(const ProcSample& earlier, const ProcSample& later) {
   switch (later.state) {
     case 'T':
-    case 't': return Stall::Stopped;
+    case 't':
+      return Stall::Stopped;
     case 'Z':
-    case 'X': return Stall::Ended;
-    case 'D': return Stall::Uninterruptible;
-    default: break;
+    case 'X':
+      return Stall::Ended;
+    case 'D':
+      return Stall::Uninterruptible;
+    default:
+      break;
   }
   const bool burnt = later.cpu_ms > earlier.cpu_ms;
   return burnt || later.state == 'R' ? Stall::Spinning : Stall::Blocked;

@@ -1,7 +1,7 @@
 // What a process is doing, from /proc: the supervisor samples a worker before it kills it, because
-// "spinning", "blocked", "stopped by somebody" and "stuck in the kernel" need different remedies and
-// nobody can tell afterwards. Also the worker's memory, for worker.memory.max.
-// By pid: only of workers that are not reaped yet, whose pid therefore cannot mean somebody else.
+// "spinning", "blocked", "stopped by somebody" and "stuck in the kernel" need different remedies
+// and nobody can tell afterwards. Also the worker's memory, for worker.memory.max. By pid: only of
+// workers that are not reaped yet, whose pid therefore cannot mean somebody else.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 namespace sluice::supervisor {
 
 struct ProcSample {
-  char state = '?';  ///< of the main thread: R S D T t Z X, as in proc(5)
+  char state = '?';          ///< of the main thread: R S D T t Z X, as in proc(5)
   std::uint64_t cpu_ms = 0;  ///< of all threads, user and system
   std::uint64_t rss_bytes = 0;
   std::uint32_t threads = 0;

@@ -29,8 +29,8 @@ Result<std::optional<ReapedWorker>> try_reap(int pidfd) {
   if (result < 0) return io_error("reap worker", "pidfd " + std::to_string(pidfd), errno);
   if (info.si_pid == 0) return std::optional<ReapedWorker>{};
   ReapedWorker reaped;
-  reaped.status.kind = info.si_code == CLD_EXITED ? ExitStatus::Kind::Exited
-                                                  : ExitStatus::Kind::Signalled;
+  reaped.status.kind =
+      info.si_code == CLD_EXITED ? ExitStatus::Kind::Exited : ExitStatus::Kind::Signalled;
   reaped.status.code = info.si_status;
   reaped.user_us = microseconds(usage.ru_utime);
   reaped.system_us = microseconds(usage.ru_stime);

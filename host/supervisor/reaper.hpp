@@ -1,5 +1,5 @@
-// The end of a worker: signals to it and the wait for it, both by pidfd. A worker that was reaped has
-// no thread, no mapping and no socket any more; only then may its slices move (ipc facts 3.6).
+// The end of a worker: signals to it and the wait for it, both by pidfd. A worker that was reaped
+// has no thread, no mapping and no socket any more; only then may its slices move (ipc facts 3.6).
 // Nothing blocks: try_reap() is called when the pidfd is readable, and says "not yet" otherwise.
 #pragma once
 

@@ -66,8 +66,7 @@ class SpawnSettings {
     ::sigfillset(&all);
     ::sigemptyset(&stopping);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&stopping, signal);
-    constexpr short kFlags =
-        POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP;
+    constexpr short kFlags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP;
     for (const int error :
          {::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0),
           ::posix_spawn_file_actions_addclosefrom_np(&actions_, first_closed),

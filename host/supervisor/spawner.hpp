@@ -1,11 +1,11 @@
-// Starts workers. posix_spawn, because a fork of a 1 GB host costs 70 ms against 1.5 ms and is unsafe
-// beside librdkafka's threads (ipc facts 2.2); a pidfd at once, so that every later signal and wait
-// means this process and never a recycled pid.
+// Starts workers. posix_spawn, because a fork of a 1 GB host costs 70 ms against 1.5 ms and is
+// unsafe beside librdkafka's threads (ipc facts 2.2); a pidfd at once, so that every later signal
+// and wait means this process and never a recycled pid.
 //
-// A worker's main() begins with exactly the descriptors of ipc/worker_fds.hpp, in a process group of
-// its own (a terminal's Ctrl-C is for the host, which drains), with every signal at its default and
-// SIGINT, SIGTERM and SIGHUP blocked: it is told to stop through its ring, or killed.
-// To be called from the loop's thread only: PR_SET_PDEATHSIG, which the worker sets, is tied to the
+// A worker's main() begins with exactly the descriptors of ipc/worker_fds.hpp, in a process group
+// of its own (a terminal's Ctrl-C is for the host, which drains), with every signal at its default
+// and SIGINT, SIGTERM and SIGHUP blocked: it is told to stop through its ring, or killed. To be
+// called from the loop's thread only: PR_SET_PDEATHSIG, which the worker sets, is tied to the
 // thread that spawned it, and that one lives as long as the host.
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace sluice::supervisor {
 
-/// Held by the host for life. A worker reads end of file from its copy of `read_end` when the host is
-/// gone, however it went.
+/// Held by the host for life. A worker reads end of file from its copy of `read_end` when the host
+/// is gone, however it went.
 struct HostAlivePipe {
   ipc::OwnedFd read_end;
   ipc::OwnedFd write_end;
