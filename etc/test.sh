@@ -57,7 +57,7 @@ ctest_counted() {
   # --timeout is for tests that set none; --no-tests=error: a filter that matches nothing is a bug.
   local status=0
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 300 \
-    -j "$(nproc)" --output-junit "$junit" "$@" || status=$?
+    -j "$(nproc)" --output-junit "$junit" "$@" </dev/null || status=$?
   local tests=0 failures=0 skipped=0 disabled=0
   if [[ -r $junit ]]; then
     tests=$(suite_attribute tests "$junit")
