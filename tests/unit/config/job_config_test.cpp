@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "config_text.hpp"
-#include "unit/config/temporary_folder.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sluice::config {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "unit/config/temporary_folder.hpp"
+#include "unit/temporary_folder.hpp"
 
 namespace sluice::config {
 namespace {

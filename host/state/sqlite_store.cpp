@@ -1,0 +1,239 @@
+#include "host/state/sqlite_store.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "host/base/assert.hpp"
+#include "host/state/fold.hpp"
+#include "host/state/row_columns.hpp"
+#include "host/state/store_files.hpp"
+
+namespace sluice::state {
+namespace {
+
+struct JobEntry {
+  std::int64_t no = 0;
+  std::uint64_t next_slice_id = 1;
+};
+
+/// Prepared once: SQLite's parser would cost more than the rows.
+struct Statements {
+  Statement find_job;
+  Statement add_job;
+  Statement set_next_slice_id;
+  Statement put_partition;
+  Statement put_slice;
+  Statement delete_slice;
+  Statement add_gap;
+  Statement put_execution;
+  Statement last_execution;
+  Statement partitions;
+  Statement slices;
+};
+
+template <typename Row>
+std::string put_sql(const char* verb, const char* table) {
+  const ColumnNames columns = columns_of<Row>();
+  return std::string{verb} + " INTO " + table + "(job, " + columns.names + ") VALUES (?, " +
+         columns.marks + ")";
+}
+
+template <typename Row>
+std::string get_sql(const std::string& rest) {
+  return "SELECT " + columns_of<Row>().names + rest;
+}
+
+/// Not settled, and each lane's completed row that ends at the frontier, which the slicer may extend.
+constexpr const char* kOpenSlices =
+    " FROM slice WHERE job = ?1 AND (state IN (0, 1, 3, 4) OR (state = 2 AND end_offset = ("
+    "SELECT frontier FROM frontier f WHERE f.job = ?1 AND f.topic = slice.topic AND "
+    "f.partition = slice.partition AND f.lane = slice.lane))) "
+    "ORDER BY topic, partition, lane, start_offset, id";
+
+Result<Statements> prepare_all(Database& database) {
+  Statements all;
+  const std::pair<Statement*, std::string> list[] = {
+      {&all.find_job, "SELECT no, next_slice_id FROM job WHERE name = ?1"},
+      {&all.add_job, "INSERT INTO job(name, next_slice_id) VALUES (?1, 1)"},
+      {&all.set_next_slice_id, "UPDATE job SET next_slice_id = ?2 WHERE no = ?1"},
+      {&all.put_partition, put_sql<PartitionRow>("REPLACE", "frontier")},
+      {&all.put_slice, put_sql<SliceRow>("REPLACE", "slice")},
+      {&all.delete_slice, "DELETE FROM slice WHERE job = ?1 AND id = ?2"},
+      {&all.add_gap, put_sql<GapRow>("INSERT", "ledger")},
+      {&all.put_execution, put_sql<ExecutionRow>("REPLACE", "execution")},
+      {&all.last_execution,
+       get_sql<ExecutionRow>(" FROM execution WHERE job = ?1 ORDER BY number DESC LIMIT 1")},
+      {&all.partitions, get_sql<PartitionRow>(
+                            " FROM frontier WHERE job = ?1 ORDER BY topic, partition, lane")},
+      {&all.slices, get_sql<SliceRow>(kOpenSlices)},
+  };
+  for (const auto& [statement, sql] : list) {
+    auto prepared = database.prepare(sql);
+    if (!prepared) return prepared.error();
+    *statement = *std::move(prepared);
+  }
+  return all;
+}
+
+class SqliteStore final : public StateStore {
+ public:
+  SqliteStore(OpenedStore opened, Statements statements)
+      : database_{std::move(opened.database)},
+        identity_{std::move(opened.identity)},
+        sql_{std::move(statements)} {}
+
+  const StoreIdentity& identity() const override { return identity_; }
+
+  Result<JobState> load_job(std::string_view job) override {
+    JobState state;
+    const auto entry = find(job);
+    if (!entry) return entry.error();
+    if (entry->no == 0) return state;
+    state.next_slice_id = entry->next_slice_id;
+    sql_.last_execution.bind(1, entry->no);
+    const auto executions = read_rows<ExecutionRow>(database_, sql_.last_execution);
+    if (!executions) return executions.error();
+    if (!executions->empty()) state.execution = executions->front();
+    sql_.partitions.bind(1, entry->no);
+    auto partitions = read_rows<PartitionRow>(database_, sql_.partitions);
+    if (!partitions) return partitions.error();
+    state.partitions = *std::move(partitions);
+    sql_.slices.bind(1, entry->no);
+    auto slices = read_rows<SliceRow>(database_, sql_.slices);
+    if (!slices) return slices.error();
+    state.slices = *std::move(slices);
+    return state;
+  }
+
+  Result<ExecutionRow> begin_execution(std::string_view job, ExecutionMode mode,
+                                       std::int64_t now_ms) override {
+    auto transaction = Transaction::begin(database_);
+    if (!transaction) return transaction.error();
+    const auto entry = find_or_add(job);
+    if (!entry) return entry.error();
+    const auto last = last_execution(entry->no);
+    if (!last) return last.error();
+    ExecutionRow row;
+    row.number = *last ? (*last)->number + 1 : 1;
+    row.mode = mode;
+    row.started_ms = now_ms;
+    SLUICE_TRY(put(sql_.put_execution, entry->no, row));
+    SLUICE_TRY(transaction->commit());
+    return row;
+  }
+
+  Result<> set_execution_state(std::string_view job, std::uint64_t execution, ExecutionState state,
+                               std::string_view reason, std::int64_t now_ms) override {
+    auto transaction = Transaction::begin(database_);
+    if (!transaction) return transaction.error();
+    const auto entry = find(job);
+    if (!entry) return entry.error();
+    auto last = last_execution(entry->no);
+    if (!last) return last.error();
+    // Only the newest execution of a job ever changes; anything else is a bug of the caller.
+    SLUICE_ASSERT(*last && (*last)->number == execution, std::string{job}, execution);
+    ExecutionRow row = **last;
+    row.state = state;
+    row.reason = reason;
+    row.ended_ms = state == ExecutionState::Running ? 0 : now_ms;
+    SLUICE_TRY(put(sql_.put_execution, entry->no, row));
+    return transaction->commit();
+  }
+
+  Result<> apply(std::span<const JobChanges> batch) override {
+    auto transaction = Transaction::begin(database_);
+    if (!transaction) return transaction.error();
+    for (const JobChanges& job_changes : batch) SLUICE_TRY(apply_one(job_changes));
+    return transaction->commit();
+  }
+
+  Result<std::uint64_t> fold(std::string_view job, const RetentionLimits& limits,
+                             std::int64_t now_ms) override {
+    const auto entry = find(job);
+    if (!entry) return entry.error();
+    if (entry->no == 0) return std::uint64_t{0};
+    return fold_completed_slices(database_, entry->no, limits, now_ms);
+  }
+
+ private:
+  /// `no` 0: not known.
+  Result<JobEntry> find(std::string_view job) {
+    sql_.find_job.bind(1, job);
+    const auto row = sql_.find_job.step();
+    if (!row) return row.error();
+    JobEntry entry;
+    if (*row) {
+      entry.no = sql_.find_job.integer(0);
+      entry.next_slice_id = static_cast<std::uint64_t>(sql_.find_job.integer(1));
+    }
+    sql_.find_job.reset();
+    return entry;
+  }
+
+  Result<JobEntry> find_or_add(std::string_view job) {
+    auto entry = find(job);
+    if (!entry || entry->no != 0) return entry;
+    sql_.add_job.bind(1, job);
+    SLUICE_TRY(sql_.add_job.run());
+    return find(job);
+  }
+
+  Result<std::optional<ExecutionRow>> last_execution(std::int64_t job_no) {
+    sql_.last_execution.bind(1, job_no);
+    auto rows = read_rows<ExecutionRow>(database_, sql_.last_execution);
+    if (!rows) return rows.error();
+    return rows->empty() ? std::nullopt : std::optional{rows->front()};
+  }
+
+  template <typename Row>
+  Result<> put(Statement& statement, std::int64_t job_no, const Row& row) {
+    statement.bind(1, job_no);
+    ColumnBinder binder{statement, 2};
+    visit_columns(row, binder);
+    return statement.run();
+  }
+
+  Result<> apply_one(const JobChanges& job_changes) {
+    const auto entry = find(job_changes.job);
+    if (!entry) return entry.error();
+    SLUICE_ASSERT(entry->no != 0, job_changes.job);
+    const ChangeSet& changes = job_changes.changes;
+    for (const PartitionRow& row : changes.partitions) {
+      SLUICE_TRY(put(sql_.put_partition, entry->no, row));
+    }
+    std::uint64_t next_slice_id = entry->next_slice_id;
+    for (const SliceRow& row : changes.slices_upserted) {
+      SLUICE_TRY(put(sql_.put_slice, entry->no, row));
+      next_slice_id = std::max(next_slice_id, row.id + 1);
+    }
+    for (const std::uint64_t id : changes.slices_deleted) {
+      sql_.delete_slice.bind(1, entry->no);
+      sql_.delete_slice.bind(2, static_cast<std::int64_t>(id));
+      SLUICE_TRY(sql_.delete_slice.run());
+      next_slice_id = std::max(next_slice_id, id + 1);
+    }
+    for (const GapRow& row : changes.gaps) SLUICE_TRY(put(sql_.add_gap, entry->no, row));
+    if (next_slice_id == entry->next_slice_id) return {};
+    sql_.set_next_slice_id.bind(1, entry->no);
+    sql_.set_next_slice_id.bind(2, static_cast<std::int64_t>(next_slice_id));
+    return sql_.set_next_slice_id.run();
+  }
+
+  Database database_;
+  StoreIdentity identity_;
+  Statements sql_;  // after database_: statements are closed first
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StateStore>> open_sqlite_store(const DirectoryLock& lock) {
+  auto opened = open_store_files(lock.directory());
+  if (!opened) return opened.error();
+  auto statements = prepare_all(opened->database);
+  if (!statements) return statements.error();
+  std::unique_ptr<StateStore> store =
+      std::make_unique<SqliteStore>(*std::move(opened), *std::move(statements));
+  return store;
+}
+
+}  // namespace sluice::state

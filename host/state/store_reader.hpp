@@ -1,0 +1,52 @@
+// Looking into the store beside the writer: status, `sluice job slices`, gaps, audit. A read-only
+// connection; in WAL mode it never holds up the writer, and every answer is one page, so that a
+// reader never pins the log for long.
+//
+// One thread at a time. Errors as in state_store.hpp.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/base/error.hpp"
+#include "host/state/rows.hpp"
+
+namespace sluice::state {
+
+struct SliceQuery {
+  std::uint64_t after_id = 0;        ///< the last id of the page before
+  std::optional<SliceState> state{};  ///< one state only
+  std::uint32_t rows_max = 1'000;    ///< at most kPageRowsMax
+};
+
+struct GapPage {
+  std::vector<GapRow> gaps;
+  std::uint64_t last = 0;  ///< for the next page
+};
+
+constexpr std::uint32_t kPageRowsMax = 10'000;
+
+class StoreReader {
+ public:
+  virtual ~StoreReader() = default;
+
+  virtual Result<std::vector<std::string>> jobs() = 0;
+  /// Newest first.
+  virtual Result<std::vector<ExecutionRow>> executions(std::string_view job,
+                                                       std::uint32_t rows_max) = 0;
+  virtual Result<std::vector<PartitionRow>> partitions(std::string_view job) = 0;
+  /// By id.
+  virtual Result<std::vector<SliceRow>> slices(std::string_view job, const SliceQuery& query) = 0;
+  virtual Result<GapPage> gaps(std::string_view job, std::uint64_t after,
+                               std::uint32_t rows_max) = 0;
+};
+
+/// A store that does not exist, or is not ours, is an error.
+Result<std::unique_ptr<StoreReader>> open_store_reader(const std::filesystem::path& directory);
+
+}  // namespace sluice::state

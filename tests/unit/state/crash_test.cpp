@@ -1,0 +1,113 @@
+// kill -9 of the writer at random moments: after reopening, the rows are those of a prefix of its
+// change sets that has at least everything it was told to be durable.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/base/random.hpp"
+#include "store_fixture.hpp"
+
+namespace sluice::state {
+namespace {
+
+/// Change set n: partition 0's frontier is n, slice n stands, slice n - 3 is gone, one gap row.
+ChangeSet change_number(std::uint64_t n) {
+  ChangeSet changes;
+  changes.token = n;
+  changes.partitions = {some_partition("orders", 0)};
+  changes.partitions[0].frontier = static_cast<std::int64_t>(n);
+  changes.slices_upserted = {some_slice(n, 0, 1, SliceState::Ready)};
+  if (n > 3) changes.slices_deleted = {n - 3};
+  GapRow gap;
+  gap.slice_id = n;
+  changes.gaps = {gap};
+  return changes;
+}
+
+/// The writer's life: opens, goes on behind what is stored, tells each token that is durable.
+[[noreturn]] void write_until_killed(const TemporaryFolder& folder, int acknowledge_fd) {
+  OpenStore store{folder};
+  std::uint64_t n = store->load_job("orders").value().next_slice_id;
+  for (;; ++n) {
+    if (!store.apply("orders", change_number(n))) ::_exit(1);
+    if (::write(acknowledge_fd, &n, sizeof n) != static_cast<ssize_t>(sizeof n)) ::_exit(2);
+  }
+}
+
+/// Kills a writer after it acknowledged `count` change sets and a moment more; the last token told.
+std::uint64_t run_and_kill(const TemporaryFolder& folder, std::uint64_t count, Random& random) {
+  int pipe_fds[2];
+  REQUIRE(::pipe(pipe_fds) == 0);
+  const pid_t writer = ::fork();
+  REQUIRE(writer >= 0);
+  if (writer == 0) {
+    ::close(pipe_fds[0]);
+    write_until_killed(folder, pipe_fds[1]);
+  }
+  ::close(pipe_fds[1]);
+  std::uint64_t acknowledged = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    REQUIRE(::read(pipe_fds[0], &acknowledged, sizeof acknowledged) ==
+            static_cast<ssize_t>(sizeof acknowledged));
+  }
+  // Not synchronisation: the moment of death is meant to be anywhere inside a commit.
+  ::usleep(static_cast<useconds_t>(random.below(3'000)));
+  REQUIRE(::kill(writer, SIGKILL) == 0);
+  std::uint64_t token = 0;
+  while (::read(pipe_fds[0], &token, sizeof token) == static_cast<ssize_t>(sizeof token)) {
+    acknowledged = token;
+  }
+  ::close(pipe_fds[0]);
+  int status = 0;
+  REQUIRE(::waitpid(writer, &status, 0) == writer);
+  REQUIRE(WIFSIGNALED(status));
+  return acknowledged;
+}
+
+}  // namespace
+
+TEST_CASE("after kill -9 of the writer the store is a prefix with all that was acknowledged",
+          "[state]") {
+  const TemporaryFolder folder;
+  {
+    OpenStore store{folder};
+    store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  }
+  constexpr std::uint64_t kSeed = 20'260'131;
+  Random random{kSeed};
+  for (int life = 0; life < 25; ++life) {
+    const std::uint64_t acknowledged = run_and_kill(folder, 1 + random.below(20), random);
+    CAPTURE(life, acknowledged);
+    OpenStore store{folder};
+    const JobState job = store->load_job("orders").value();
+    const std::uint64_t stored = job.next_slice_id - 1;
+    // The one in flight may have become durable without its answer.
+    CHECK(stored >= acknowledged);
+    CHECK(stored <= acknowledged + 1);
+    REQUIRE(job.partitions.size() == 1);
+    CHECK(job.partitions[0].frontier == static_cast<std::int64_t>(stored));
+    CHECK(job.slices.size() == std::min<std::uint64_t>(stored, 3));
+    const auto gaps = open_store_reader(folder.path()).value()->gaps("orders", 0, 10'000).value();
+    CHECK(gaps.gaps.size() == stored);
+  }
+}
+
+TEST_CASE("after kill -9 while a store is being made, the next start has one", "[state]") {
+  Random random{7};
+  for (int life = 0; life < 20; ++life) {
+    const TemporaryFolder folder;
+    const pid_t writer = ::fork();
+    REQUIRE(writer >= 0);
+    if (writer == 0) {
+      const OpenStore store{folder};
+      ::pause();
+    }
+    ::usleep(static_cast<useconds_t>(random.below(15'000)));
+    REQUIRE(::kill(writer, SIGKILL) == 0);
+    REQUIRE(::waitpid(writer, nullptr, 0) == writer);
+    OpenStore store{folder};
+    CHECK(store->identity().host_incarnation >= 1);
+  }
+}
+
+}  // namespace sluice::state
