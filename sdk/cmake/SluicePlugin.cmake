@@ -1,9 +1,9 @@
 # sluice_add_plugin(NAME SOURCES file... [LIBS library...]): a plugin for Sluice, NAME.so.
 #
 # What it sets, and why:
-#   hidden visibility and a version script: the file exports sluice_module_v* only. Hidden visibility
-#     alone is not enough: libstdc++'s templates stay visible, and two plugins of one worker would
-#     share each other's statics.
+#   hidden visibility and a version script: the file exports sluice_module_v* only. Hidden
+#     visibility alone is not enough: libstdc++'s templates stay visible, and two plugins of one
+#     worker would share each other's statics.
 #   -z defs: a missing symbol fails here, not when a worker loads the file.
 #   $ORIGIN: private libraries are found beside the file.
 #   -g1: function and line for the frames of a crash, at little cost in size.
@@ -11,7 +11,8 @@
 function(sluice_add_plugin name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   if(NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "sluice_add_plugin(${name}): use sluice_add_plugin(NAME SOURCES file... [LIBS library...])")
+    message(FATAL_ERROR
+      "sluice_add_plugin(${name}): write sluice_add_plugin(NAME SOURCES file... [LIBS library...])")
   endif()
   set(symbols ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/sluice_plugin.map)
   add_library(${name} MODULE ${arg_SOURCES})

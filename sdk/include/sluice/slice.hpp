@@ -1,5 +1,6 @@
 // Where a batch comes from: the slice, which is the unit of retry and commit, and the partitions
-// that this worker owns. Views, valid until the call that handed them out returns.
+// that this worker owns. Views, valid until the call that handed them out returns. Read only: a
+// plugin learns of its place here, it does not choose it.
 #pragma once
 
 #include <sluice/record.hpp>

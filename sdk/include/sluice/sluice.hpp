@@ -1,4 +1,7 @@
-// All of the C++ layer. An author includes sink.hpp or processor.hpp; this is for files with both.
+// All of the C++ layer, for a file that holds sinks and processors. Such a file ends with
+//   SLUICE_MODULE(sluice::sink<MySink>("my-sink", "1.0.0"),
+//                 sluice::processor<MyFilter>("my-filter", "1.0.0"))
+// With one plugin in the file, include sink.hpp or processor.hpp: the shorter way.
 #pragma once
 
 #include <sluice/processor.hpp>

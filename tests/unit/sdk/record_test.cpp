@@ -29,7 +29,7 @@ TEST_CASE("null and empty are different for key, value and header", "[sdk]") {
   REQUIRE(empties.key().empty());
 }
 
-TEST_CASE("headers keep order and repeats; the last of a name is found", "[sdk]") {
+TEST_CASE("headers keep order and repeats, and the last of a name is found", "[sdk]") {
   const TestBatch batch{1, 0, 0, {{"k", "v", {{"a", "1"}, {"b", "2"}, {"a", "3"}}}}};
   const Record record{&batch[0]};
   std::string all;

@@ -1,0 +1,41 @@
+// What the sink `fault` is told to do: a word, and for some a number or text after a colon. The
+// words of cases/open.md (bad, again:N, throw, crash, half, hang, slow:MS, alloc), and those that
+// the error table and the supervisor have cases for (lost:N, abort, exit:N, spin, config). Does not
+// act: that is fault_sink.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::fault {
+
+enum class Act {
+  Nothing,
+  Bad,     ///< fail the record; text: why, may be empty
+  Again,   ///< RetriableError, number times, then fine
+  Lost,    ///< NotConnected, number times, then fine
+  Throw,   ///< std::runtime_error
+  Config,  ///< ConfigError
+  Crash,   ///< SIGSEGV
+  Abort,   ///< SIGABRT
+  Exit,    ///< _exit(number)
+  Half,    ///< write half a line, then SIGKILL
+  Hang,    ///< sleep for ever
+  Spin,    ///< burn CPU for ever
+  Slow,    ///< sleep number milliseconds
+  Alloc,   ///< take memory until killed, or until alloc.max
+};
+
+struct Action {
+  Act act = Act::Nothing;
+  std::int64_t number = 0;
+  std::string text;
+};
+
+/// A word that is none is Nothing: most values of a test are just values. A word whose number is
+/// not one is nullopt.
+std::optional<Action> parse_action(std::string_view word);
+
+}  // namespace sluice::fault
