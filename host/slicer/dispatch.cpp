@@ -41,7 +41,7 @@ void Core::dispatch(Slot slot, Milliseconds now) {
   Worker& worker = workers_[slot];
   if (!worker.up() || worker.alone_in_flight) return;
   dispatch_suspects(slot, now);
-  if (!worker.suspects.empty()) return;
+  if (worker.alone_in_flight || !worker.suspects.empty()) return;
   while (!worker.ready.empty() && !rate_.empty()) {
     Partition& partition = partitions_[worker.ready.front()];
     Published published = Published::NothingToDo;
