@@ -1,5 +1,6 @@
-// Which slot for which partition, as arithmetic (slicer.md A1): balanced within one partition, with
-// the fewest moves. No state; slicer moves carry it out.
+// Which slot for which partition, as arithmetic (slicer.md A1): balanced within one partition, and
+// with the fewest moves. Pure functions: who is running, who is quarantined, and how a partition
+// gets from one worker to another is the business of moves.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // When something is due although no event comes: a heap, so that 10,000 quiet partitions cost
-// nothing per event. Entries are never removed early; whoever takes one checks that it still holds.
+// nothing per event. Entries are never removed early; whoever takes one checks that it still holds
+// (each partition keeps the one time that is meant). No timer: the loop asks next() when to wake.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // What a job's configuration says to its slicer. Plain values with the defaults of interfaces.md;
-// keys, units and texts are host/config's business.
+// keys, units and texts are host/config's business. validate() is the last check, for combinations
+// that no parser sees, and the place where modes that are not built yet are refused.
 #pragma once
 
 #include <cstdint>

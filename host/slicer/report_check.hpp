@@ -1,4 +1,6 @@
-// Rule 5 of ipc facts 3.4: what a report about a slice may say, given what was published. Pure.
+// Rule 5 of ipc facts 3.4: what a report about a slice may say, given what was published. A pure
+// function over the report and the host's own flight; whether that flight exists at all (rule 4) is
+// looked up by the caller. A broken rule kills the worker: nothing is repaired or clamped.
 #pragma once
 
 #include <optional>

@@ -1,17 +1,14 @@
-// The slicer of one job (design: slicer.md): learns partitions and their ends, cuts slices, decides
-// which worker runs them, keeps the proof of what is settled, and decides what a failure costs
-// whom.
+// The slicer of one job (design: slicer.md): cuts slices, decides which worker runs them, keeps the
+// proof of what is settled, and decides what a failure costs whom.
 //
-// A pure state machine: events in, actions out. It does no I/O, reads no clock, sees no record and
-// never waits, so the simulator (tests/sim) runs exactly this code. One thread. Every event takes
-// `now` (monotonic); events only note what happened, step() decides and fills the actions: feed all
-// events that are there, then call step() once.
+// A pure state machine: events in, actions out. No I/O, no clock, no record, so that the simulator
+// (tests/sim) runs exactly this code. One thread. Events only note what happened, step() decides:
+// feed all events that are there, then call step() once. `now` is monotonic.
 //
-// Believed: the host's own calls. Checked: everything that comes from a worker (report()).
-// Asked of a worker: reports of a lane in offset order; after FAILED, EXPIRED or RELEASED of one
-// slice every later slice of that lane is returned (RELEASED at its start) until a higher fence
-// arrives. Durable before: start positions before the first slice; rows before frontiers go to the
-// group.
+// Believed: the host's own calls. Checked: everything that comes from a worker (report()). Asked of
+// a worker: reports of a lane in offset order; after FAILED, EXPIRED or RELEASED of a slice every
+// later slice of that lane is returned (RELEASED at its start) until a higher fence arrives.
+// Durable before: start positions before the first slice, rows before frontiers go to the group.
 #pragma once
 
 #include <cstdint>

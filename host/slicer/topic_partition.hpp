@@ -1,5 +1,6 @@
 // A partition, as everything inside one job names it: a number of the job's topic table and Kafka's
-// partition number. Names travel once, in the topic table.
+// partition number. Names travel once, in the topic table. Beside it the two numbers that go with a
+// partition everywhere: the slot of the worker that owns it, and its lane.
 #pragma once
 
 #include <compare>

@@ -1,4 +1,6 @@
-// How a process ended, as waitid tells it.
+// How a process ended, as waitid tells it: a plain value between the reaper, which asks the kernel,
+// and the supervisor core, which knows no kernel. Exit codes that mean something to us stand here
+// too, so that worker and host name the same numbers.
 #pragma once
 
 #include <cstdint>

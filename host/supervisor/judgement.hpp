@@ -1,5 +1,6 @@
 // The two questions of a supervisor, as pure functions: is this worker over a deadline (slicer.md
-// F7), and what did a dead one die of and whom does that accuse (F1, F2). No state here.
+// F7), and what did a dead one die of and whom does that accuse (F1, F2). No state here: the
+// supervisor keeps the clocks and hands in what is known; the slicer checks whom it accuses.
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,7 @@ TEST_CASE("the first crash makes a suspect and charges nobody (F1)", "[slicer]")
   CHECK((world.in_ring(0).flags & ipc::kAlone) != 0);
 }
 
-TEST_CASE("a suspect that dies alone is charged; used up, its partition halts", "[slicer]") {
+TEST_CASE("a suspect that dies alone is charged, and used up it halts its partition", "[slicer]") {
   SlicerFixture world{workers(2)};
   world.found(2, 100);
   world.all_ready();
