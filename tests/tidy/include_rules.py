@@ -41,7 +41,7 @@ HOST_EDGES = {
     "kafka": ["log"],
     "slicer": ["state/rows.hpp"],
     "supervisor": ["log", "slicer/accusation.hpp", "slicer/topic_partition.hpp"],
-    "worker": ["kafka", "log"],
+    "worker": ["config/placeholders.hpp", "kafka", "log"],
     "plugin_catalog": ["config", "log", "supervisor", "worker/start_parameters.hpp"],
     "job": ["config", "kafka", "log", "plugin_catalog", "slicer", "state", "supervisor", "worker"],
     "cli": [
