@@ -17,14 +17,13 @@ struct Suffix {
 };
 
 // "ms" stands before "s" and "m": the first that fits wins.
-constexpr std::array<Suffix, 5> kDurations{{{"ms", 1},
-                                            {"s", 1000},
-                                            {"m", 60 * 1000},
-                                            {"h", 60 * 60 * 1000},
-                                            {"d", 24 * 60 * 60 * 1000}}};
+constexpr std::array<Suffix, 5> kDurations{
+    {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}, {"d", 24 * 60 * 60 * 1000}}};
 constexpr std::array<Suffix, 3> kSizes{{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}}};
 
-Error must_be(const char* what) { return Error{ErrorCode::Configuration, what}; }
+Error must_be(const char* what) {
+  return Error{ErrorCode::Configuration, what};
+}
 
 bool is_integer(std::string_view text, std::int64_t& value) {
   const char* end = text.data() + text.size();

@@ -1,4 +1,5 @@
-// Values as people write them in configuration: integers, floats, booleans, durations ("30s"), sizes
+// Values as people write them in configuration: integers, floats, booleans, durations ("30s"),
+// sizes
 // ("64MiB"). One syntax for the host's keys and for the keys of plugins.
 //
 // The error of each is what must be written instead, for a message of the form `key: value: error`.
