@@ -20,17 +20,28 @@ json::value text_or_null(const char* text) {
 
 const char* type_name(sluice_config_type type) {
   switch (type) {
-    case SLUICE_TYPE_STRING: return "string";
-    case SLUICE_TYPE_INT: return "int";
-    case SLUICE_TYPE_FLOAT: return "float";
-    case SLUICE_TYPE_BOOL: return "bool";
-    case SLUICE_TYPE_DURATION: return "duration";
-    case SLUICE_TYPE_BYTES: return "bytes";
-    case SLUICE_TYPE_ENUM: return "enum";
-    case SLUICE_TYPE_LIST: return "list";
-    case SLUICE_TYPE_MAP: return "map";
-    case SLUICE_TYPE_SECRET: return "secret";
-    default: return "unknown";  // refused by PluginModule::check
+    case SLUICE_TYPE_STRING:
+      return "string";
+    case SLUICE_TYPE_INT:
+      return "int";
+    case SLUICE_TYPE_FLOAT:
+      return "float";
+    case SLUICE_TYPE_BOOL:
+      return "bool";
+    case SLUICE_TYPE_DURATION:
+      return "duration";
+    case SLUICE_TYPE_BYTES:
+      return "bytes";
+    case SLUICE_TYPE_ENUM:
+      return "enum";
+    case SLUICE_TYPE_LIST:
+      return "list";
+    case SLUICE_TYPE_MAP:
+      return "map";
+    case SLUICE_TYPE_SECRET:
+      return "secret";
+    default:
+      return "unknown";  // refused by PluginModule::check
   }
 }
 
@@ -165,8 +176,7 @@ Result<std::string> validate_request(std::string_view request, const ResolveText
     JsonMembers members{document, {}, fault};
     const json::array& array = members.array("plugins");
     for (std::size_t i = 0; i < array.size(); ++i) {
-      candidates.push_back(
-          read_candidate(array[i], "plugins[" + std::to_string(i) + "]", fault));
+      candidates.push_back(read_candidate(array[i], "plugins[" + std::to_string(i) + "]", fault));
     }
   }
   if (fault.found()) return fault.error();

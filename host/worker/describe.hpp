@@ -1,7 +1,7 @@
 // `sluice-worker --describe FILE` and `--validate`: what a plugin file says about itself and about
 // settings, asked for in a process of its own, so that the host never loads a plugin (sdk.md, hot
-// swap 6). A file that crashes in a static initialiser or in validate() kills only this process; the
-// caller sees the signal. The documents' members: README.md.
+// swap 6). A file that crashes in a static initialiser or in validate() kills only this process;
+// the caller sees the signal. The documents' members: README.md.
 #pragma once
 
 #include <string>

@@ -36,7 +36,8 @@ class JsonFault {
 
 class JsonMembers {
  public:
-  /// An object's members; a value that is no object is a fault. `value` and `fault` must outlive it.
+  /// An object's members; a value that is no object is a fault. `value` and `fault` must outlive
+  /// it.
   JsonMembers(const boost::json::value& value, std::string path, JsonFault& fault);
   /// Faults on members that nobody asked for.
   ~JsonMembers();

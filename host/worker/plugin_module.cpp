@@ -19,7 +19,9 @@ std::string version_text(std::uint32_t major, std::uint32_t minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-std::string host_abi() { return version_text(SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR); }
+std::string host_abi() {
+  return version_text(SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR);
+}
 
 Error broken(const std::string& file, const std::string& why) {
   return Error{ErrorCode::Plugin, "plugin file: " + file + ": " + why};
@@ -36,8 +38,8 @@ Result<std::vector<const T*>> elements(const T* first, std::uint32_t count, std:
   }
   const std::uint32_t stride = first->size;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto* element = reinterpret_cast<const T*>(reinterpret_cast<const char*>(first) +
-                                                     std::size_t{i} * stride);
+    const auto* element =
+        reinterpret_cast<const T*>(reinterpret_cast<const char*>(first) + std::size_t{i} * stride);
     if (element->size != stride || stride < sizeof(T)) {
       return broken(file, std::string{what} + ": a struct is smaller than ABI " +
                               version_text(SLUICE_ABI_MAJOR, 0) + " says");
@@ -71,7 +73,8 @@ Result<> check_key(const sluice_config_key& key, const std::string& plugin,
   for (std::uint32_t i = 0; i < key.choice_count; ++i) {
     if (key.choices[i] == nullptr) return wrong("one of its choices is null");
   }
-  if (key.dependent_count > 0 && key.dependents == nullptr) return wrong("its dependents are missing");
+  if (key.dependent_count > 0 && key.dependents == nullptr)
+    return wrong("its dependents are missing");
   for (std::uint32_t i = 0; i < key.dependent_count; ++i) {
     if (key.dependents[i] == nullptr) return wrong("one of its dependents is null");
   }
@@ -125,16 +128,15 @@ Result<PluginModule> PluginModule::check(const sluice_module* module, const std:
   }
   const std::string made_for = version_text(module->abi_major, module->abi_minor);
   if (module->abi_major != SLUICE_ABI_MAJOR) {
-    return Error{ErrorCode::Incompatible,
-                 "plugin file: " + file + ": made for plugin ABI " + made_for +
-                     ", this host speaks " + host_abi() +
-                     "; install a build of the plugin for major " +
-                     std::to_string(SLUICE_ABI_MAJOR)};
+    return Error{ErrorCode::Incompatible, "plugin file: " + file + ": made for plugin ABI " +
+                                              made_for + ", this host speaks " + host_abi() +
+                                              "; install a build of the plugin for major " +
+                                              std::to_string(SLUICE_ABI_MAJOR)};
   }
   if (module->needs_minor > SLUICE_ABI_MINOR) {
     return Error{ErrorCode::Incompatible,
-                 "plugin file: " + file + ": made for plugin ABI " + made_for + ", needs at least " +
-                     version_text(module->abi_major, module->needs_minor) +
+                 "plugin file: " + file + ": made for plugin ABI " + made_for +
+                     ", needs at least " + version_text(module->abi_major, module->needs_minor) +
                      ", this host speaks " + host_abi() + "; update Sluice"};
   }
   if (module->plugin_count == 0 || module->plugin_count > kPluginsMax ||

@@ -1,7 +1,7 @@
-// A plugin file in this process. load_module() is the only dlopen of the product: RTLD_NOW (a missing
-// symbol is a message at load, not a crash in the middle of a slice), RTLD_LOCAL (plugins of one chain
-// never see each other's symbols), never dlclose (threads, thread-locals and views into the image may
-// outlive every instance; sdk-facts 3.1, 3.2).
+// A plugin file in this process. load_module() is the only dlopen of the product: RTLD_NOW (a
+// missing symbol is a message at load, not a crash in the middle of a slice), RTLD_LOCAL (plugins
+// of one chain never see each other's symbols), never dlclose (threads, thread-locals and views
+// into the image may outlive every instance; sdk-facts 3.1, 3.2).
 //
 // What a module says about itself is checked here once (sdk.md 5.7), so that the code behind reads
 // descriptors without looking at sizes, null texts or strides again.

@@ -16,7 +16,9 @@ std::string_view text_of(const sluice_bytes& bytes) {
   return {static_cast<const char*>(bytes.data), bytes.size};
 }
 
-sluice_bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
+sluice_bytes bytes_of(const std::string& text) {
+  return {text.data(), text.size()};
+}
 
 bool is_integral(sluice_config_type type) {
   return type == SLUICE_TYPE_INT || type == SLUICE_TYPE_DURATION || type == SLUICE_TYPE_BYTES;
@@ -28,7 +30,9 @@ Result<std::int64_t> parse_integral(sluice_config_type type, std::string_view te
   return parse_integer(text);
 }
 
-Error wrong(std::string why) { return Error{ErrorCode::Configuration, std::move(why)}; }
+Error wrong(std::string why) {
+  return Error{ErrorCode::Configuration, std::move(why)};
+}
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -118,8 +122,7 @@ class PluginSettings::Checker {
       const std::string_view key = value.key->name;
       if (value.key->type != SLUICE_TYPE_MAP) {
         if (name == key) return &value;
-      } else if (name.size() > key.size() + 1 && name.starts_with(key) &&
-                 name[key.size()] == '.') {
+      } else if (name.size() > key.size() + 1 && name.starts_with(key) && name[key.size()] == '.') {
         entry = std::string_view{name}.substr(key.size() + 1);
         return &value;
       }
@@ -183,9 +186,8 @@ class PluginSettings::Checker {
   }
 
   void store(Value& value, std::string_view name, std::string_view entry, std::string_view text) {
-    const auto stored = value.key->type == SLUICE_TYPE_MAP
-                            ? store_entry(value, entry, text)
-                            : store_typed(value, text);
+    const auto stored = value.key->type == SLUICE_TYPE_MAP ? store_entry(value, entry, text)
+                                                           : store_typed(value, text);
     if (!stored) problem(name, stored.error().message());
   }
 
@@ -250,8 +252,15 @@ PluginSettings::PluginSettings(const PluginModule::Plugin& plugin) {
     values_.emplace_back();
     values_.back().key = key;
   }
-  view_ = {sizeof(sluice_config), 0,         this,     &get_string, &get_int,
-           &get_float,            &get_bool, &get_list, &get_map};
+  view_ = {sizeof(sluice_config),
+           0,
+           this,
+           &get_string,
+           &get_int,
+           &get_float,
+           &get_bool,
+           &get_list,
+           &get_map};
 }
 
 CheckedSettings PluginSettings::check(const PluginChoice& choice,
@@ -283,8 +292,8 @@ const PluginSettings::Value* PluginSettings::value_of(
 std::int32_t PluginSettings::get_string(const sluice_config* config, const char* key,
                                         sluice_bytes* value) noexcept {
   std::int32_t answer = 0;
-  const auto* found = value_of(
-      config, key, {SLUICE_TYPE_STRING, SLUICE_TYPE_ENUM, SLUICE_TYPE_SECRET}, answer);
+  const auto* found =
+      value_of(config, key, {SLUICE_TYPE_STRING, SLUICE_TYPE_ENUM, SLUICE_TYPE_SECRET}, answer);
   if (found != nullptr) *value = bytes_of(found->text);
   return answer;
 }
@@ -292,8 +301,8 @@ std::int32_t PluginSettings::get_string(const sluice_config* config, const char*
 std::int32_t PluginSettings::get_int(const sluice_config* config, const char* key,
                                      std::int64_t* value) noexcept {
   std::int32_t answer = 0;
-  const auto* found = value_of(
-      config, key, {SLUICE_TYPE_INT, SLUICE_TYPE_DURATION, SLUICE_TYPE_BYTES}, answer);
+  const auto* found =
+      value_of(config, key, {SLUICE_TYPE_INT, SLUICE_TYPE_DURATION, SLUICE_TYPE_BYTES}, answer);
   if (found != nullptr) *value = found->integer;
   return answer;
 }

@@ -1,6 +1,7 @@
 // The typed values that a plugin reads through sluice_config: texts of the job, checked against the
 // keys that the plugin declares, with its alias's presets and its defaults applied. The same code
-// answers `--validate` (all problems at once) and gives values to start(), so what validates starts.
+// answers `--validate` (all problems at once) and gives values to start(), so what validates
+// starts.
 //
 // Problems name keys and what is expected, never the value that was given: a secret under a
 // mistyped key would end up in a log.

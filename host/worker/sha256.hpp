@@ -1,5 +1,6 @@
-// The digest of a plugin's file: what a pin names (sdk.md, hot swap), checked before dlopen so that
-// a job runs exactly the image that it was created with.
+// The digest of a plugin's file: what a pin names (sdk.md, hot swap). A worker compares it before
+// dlopen, so that a job runs exactly the image that it was created with; --describe prints it, and
+// the host caches descriptions by it.
 #pragma once
 
 #include <string>

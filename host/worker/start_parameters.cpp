@@ -14,7 +14,7 @@ namespace {
 
 /// Raised whenever a member is added, removed or changes its meaning.
 constexpr std::int64_t kFormat = 1;
-constexpr std::size_t kTopicsMax = 1024;   // entries of the topic table, facts 3.1b
+constexpr std::size_t kTopicsMax = 1024;  // entries of the topic table, facts 3.1b
 constexpr std::size_t kPluginsMax = 64;
 constexpr std::size_t kSha256Digits = 64;
 
@@ -88,8 +88,7 @@ bool is_sha256(const std::string& digits) {
          digits.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-PluginInstance decode_plugin(const json::value& value, const std::string& path,
-                             JsonFault& fault) {
+PluginInstance decode_plugin(const json::value& value, const std::string& path, JsonFault& fault) {
   JsonMembers members{value, path, fault};
   PluginInstance plugin;
   plugin.kind = is_first_word(members, "kind", "sink", "processor", fault) ? PluginKind::Sink
@@ -156,9 +155,8 @@ StartParameters decode_document(const json::value& document, JsonFault& fault) {
   parameters.tolerance = is_first_word(members, "tolerance", "all", "none", fault)
                              ? ErrorsTolerance::All
                              : ErrorsTolerance::None;
-  parameters.core_files = is_first_word(members, "core_files", "on", "off", fault)
-                              ? CoreFiles::On
-                              : CoreFiles::Off;
+  parameters.core_files =
+      is_first_word(members, "core_files", "on", "off", fault) ? CoreFiles::On : CoreFiles::Off;
   parameters.stop_timeout_ms = members.positive<std::uint32_t>("stop_timeout_ms");
   return parameters;
 }

@@ -1,6 +1,6 @@
 // What a worker process must know before its first command: which plugins, with which settings and
-// digests, which Kafka client properties, which limits. The host encodes it into the sealed segment C
-// (facts 3.1), the worker decodes it before it loads anything.
+// digests, which Kafka client properties, which limits. The host encodes it into the sealed segment
+// C (facts 3.1), the worker decodes it before it loads anything.
 //
 // JSON, because it is written once per process, read once, and shown by `sluice job workers --json`
 // when something is wrong. Host and worker are one release: a missing, unknown, mistyped or
@@ -66,9 +66,9 @@ struct FlushLimits {
 
 /// How long a plugin may answer RETRY or NOT_CONNECTED (slicer.md 4).
 struct RetryPolicy {
-  std::int64_t task_retry_timeout_ms = -1;            ///< -1: for ever, as Connect redelivers
+  std::int64_t task_retry_timeout_ms = -1;              ///< -1: for ever, as Connect redelivers
   std::optional<std::int64_t> errors_retry_timeout_ms;  ///< processors, where the job sets it
-  std::uint32_t delay_max_ms = 60'000;                ///< errors.retry.delay.max.ms
+  std::uint32_t delay_max_ms = 60'000;                  ///< errors.retry.delay.max.ms
 
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
@@ -84,7 +84,8 @@ struct StartParameters {
   std::uint64_t execution = 0;
   std::uint32_t slot = 0;
   std::uint64_t incarnation = 0;  ///< must be the one in the segments' headers
-  std::vector<TopicName> topics;  ///< entries 0..n-1 of the topic table; later ones come as commands
+  std::vector<TopicName>
+      topics;  ///< entries 0..n-1 of the topic table; later ones come as commands
   std::vector<PluginInstance> plugins;  ///< processors in order, the sink last
   Properties consumer;
   Properties producer;

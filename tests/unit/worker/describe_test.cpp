@@ -50,7 +50,8 @@ TEST_CASE("describing a file that is not there, or no plugin, is an error that n
 TEST_CASE("validating answers a file that cannot be loaded as a problem of that plugin",
           "[worker]") {
   const auto answer = validate_request(
-      R"({"plugins":[{"type":"file","alias":"out","kind":"sink","file":"/nowhere.so","config":{}}]})",
+      R"({"plugins":[{"type":"file","alias":"out","kind":"sink","file":"/nowhere.so",)"
+      R"("config":{}}]})",
       literally);
   REQUIRE(answer.has_value());
   const json::value document = json::parse(*answer);

@@ -1,5 +1,6 @@
 // A module built by hand from abi.h, for tests that need no shared object: a sink and a processor
-// whose descriptors the test may break before it has them checked.
+// with keys of every type, whose descriptors the test may break before it has them checked. Keep it
+// alive as long as anything made from it.
 #pragma once
 
 #include <sluice/abi.h>

@@ -67,7 +67,8 @@ TEST_CASE("a descriptor with a hole in it is refused, naming the plugin and the 
         "plugin file: /p/x.so: a plugin has no valid name");
   CHECK(broken([](auto& f) { f.sink.kind = 3; }) ==
         "plugin file: /p/x.so: file: is neither a sink nor a processor");
-  CHECK(broken([](auto& f) { f.sink.version = ""; }) == "plugin file: /p/x.so: file: has no version");
+  CHECK(broken([](auto& f) { f.sink.version = ""; }) ==
+        "plugin file: /p/x.so: file: has no version");
   CHECK(broken([](auto& f) { f.sink.create = nullptr; }) ==
         "plugin file: /p/x.so: file: has no create function");
   CHECK(broken([](auto& f) { f.sink.keys = nullptr; }) ==
@@ -111,8 +112,7 @@ TEST_CASE("a plugin is found by name or alias, and only as the kind that is aske
         fixture.aliases.data());
   const auto wrong_kind = find_plugin(*module, "file", SLUICE_KIND_PROCESSOR, "/p/x.so");
   REQUIRE(wrong_kind.has_error());
-  CHECK(wrong_kind.error().message() ==
-        "plugin file: /p/x.so: holds no processor named file");
+  CHECK(wrong_kind.error().message() == "plugin file: /p/x.so: holds no processor named file");
 }
 
 TEST_CASE("a file that is no shared object, or no plugin, is refused with its name", "[worker]") {

@@ -126,8 +126,7 @@ TEST_CASE("a value of the wrong type, range, choice or pattern is refused", "[wo
   CHECK(Checked{{{"hosts", "a,B"}}}.problem() == "hosts: must match [a-z]+");
 }
 
-TEST_CASE("all problems are found at once, a required key that is missing among them",
-          "[worker]") {
+TEST_CASE("all problems are found at once, a required key that is missing among them", "[worker]") {
   Checked settings{{{"timeout", "x"}, {"sync", "x"}}};
   CHECK(settings.checked.problems.size() == 2);
   const auto missing = PluginSettings::check(settings.choice, {}, literally);

@@ -14,7 +14,11 @@ StartParameters full_parameters() {
   parameters.incarnation = std::numeric_limits<std::uint64_t>::max() - 1;
   parameters.topics = {{"orders", 2}, {"ord\"ers", 0}};
   parameters.plugins = {
-      {PluginKind::Processor, "filter", "big", "/plugins/filter.so", std::string(64, 'a'),
+      {PluginKind::Processor,
+       "filter",
+       "big",
+       "/plugins/filter.so",
+       std::string(64, 'a'),
        {{"value.size.min", "1000"}}},
       {PluginKind::Sink, "file", "orders-archive", "/plugins/file.so", std::string(64, '0'), {}}};
   parameters.consumer = {{"bootstrap.servers", "b:9092"}, {"a.first", "2"}};
@@ -42,8 +46,7 @@ std::string refusal(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("start parameters come back as they were, with client properties in order",
-          "[worker]") {
+TEST_CASE("start parameters come back as they were, with client properties in order", "[worker]") {
   const StartParameters parameters = full_parameters();
   const auto decoded = decode(encode(parameters));
   REQUIRE(decoded.has_value());
