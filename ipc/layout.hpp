@@ -116,10 +116,12 @@ struct HostSegment {
   /// CLOCK_MONOTONIC_COARSE of the host's last turn; a worker can tell a stalled host by it.
   alignas(kLineGap) std::atomic<std::uint64_t> host_beat_ns;
   alignas(4096) RingSlots<Command> commands;
+  std::array<std::byte, 61440> unused_before_topics;
   /// Entry n is complete before Topic command n is published, and never changes after.
-  alignas(65536) std::array<TopicSlot, kTopicsMax> topics;
+  std::array<TopicSlot, kTopicsMax> topics;
   std::array<std::byte, 131072> unused;
 };
+static_assert(alignof(HostSegment) == 4096, "more than a page is not what mmap promises");
 static_assert(sizeof(HostSegment) == 512 * 1024);
 static_assert(offsetof(HostSegment, command_tail) == 128);
 static_assert(offsetof(HostSegment, report_head) == 256);
@@ -145,6 +147,7 @@ struct WorkerSegment {
   alignas(4096) std::array<Slot<ModuleEntry>, kModulesMax> modules;
   alignas(4096) Arena arena;
 };
+static_assert(alignof(WorkerSegment) == 4096);
 static_assert(sizeof(WorkerSegment) == 1188 * 1024);
 static_assert(offsetof(WorkerSegment, report_tail) == 128);
 static_assert(offsetof(WorkerSegment, command_head) == 256);

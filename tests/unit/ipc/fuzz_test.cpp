@@ -18,7 +18,7 @@
 namespace sluice::ipc::test {
 namespace {
 
-constexpr std::uint64_t kShortRun = 400'000;
+constexpr std::uint64_t kShortRun = 200'000;
 constexpr std::uint64_t kFullRun = 100'000'000;
 constexpr std::uint64_t kReportsPerRound = 64;
 constexpr std::uint64_t kMutationsPerRound = 64;

@@ -15,13 +15,16 @@ namespace {
 std::uint64_t drain_in_order(HostChannel& host, std::uint64_t expected) {
   std::vector<ReceivedReport> out(kReportsPerDrain);
   std::uint64_t came = 0;
+  std::uint64_t misplaced = 0;
   for (;;) {
     const auto drained = host.drain(out);
     if (!drained) FAIL(drained.error().message());
     for (std::size_t i = 0; i < *drained; ++i, ++came) {
-      REQUIRE(out[i].report.slice_id == expected + came);
+      if (out[i].report.slice_id != expected + came) ++misplaced;
     }
-    if (*drained == 0) return came;
+    if (*drained > 0) continue;
+    REQUIRE(misplaced == 0);
+    return came;
   }
 }
 
@@ -118,7 +121,7 @@ TEST_CASE("a worker killed at a random moment leaves only sound reports, in orde
                         }};
     REQUIRE(worker.await_step());
     std::uint64_t drained = 0;
-    for (std::uint64_t turns = chance.below(200); turns > 0; --turns) {
+    for (std::uint64_t turns = chance.below(100); turns > 0; --turns) {
       drained += drain_in_order(host, drained);
     }
     worker.kill();
