@@ -1,4 +1,6 @@
-// The one table of the host's own file, /etc/sluice/sluice.toml (interfaces.md, "Host").
+// The one table of the host's own file, /etc/sluice/sluice.toml (interfaces.md, "Host"), as
+// job_keys.hpp is of a job's. Rows of [kafka] are documentation: any property of librdkafka may
+// stand there, and host_assembly.cpp takes them.
 #pragma once
 
 #include <span>

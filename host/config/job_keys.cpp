@@ -19,6 +19,8 @@ constexpr std::int64_t kRecordsMax = 1'000'000'000;
 template <typename Enum, auto kMember>
 constexpr ChoiceSetter<JobConfig> kChoice = &set_choice<JobConfig, Enum, kMember>;
 
+// One row is one key; the formatter would make 300 more lines of it.
+// clang-format off
 constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
     // What to run
     {{.name = "name", .group = Group::Job, .origin = Connect,
@@ -26,7 +28,7 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .example = "orders-archive"},
      &JobConfig::name},
     {{.name = "connector.class", .group = Group::Job, .origin = Connect,
-      .doc = "The sink: a plugin's name, or one of its aliases (FileStreamSink is `file`). Required.",
+      .doc = "The sink: a plugin's name or alias (FileStreamSink is `file`). Required.",
       .example = "file"},
      &JobConfig::connector_class},
     {{.name = "connector.plugin.version", .group = Group::Job, .origin = Connect,
@@ -70,7 +72,8 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .example = "1.0.0"},
      std::monostate{}},
     {{.name = "transforms.NAME.predicate", .group = Group::Chain, .origin = Connect,
-      .honoured = kNoValue, .doc = "The predicate that a record must meet.", .example = "tombstone"},
+      .honoured = kNoValue, .doc = "The predicate that a record must meet.",
+      .example = "tombstone"},
      std::monostate{}},
     {{.name = "transforms.NAME.negate", .group = Group::Chain, .origin = Connect,
       .honoured = kNoValue, .doc = "Turns the predicate round.", .example = "false"},
@@ -85,12 +88,12 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
 
     {{.name = "slicer.assignment", .group = Group::Slices, .type = Choice, .fallback = "sticky",
       .choices = "sticky|linear|any", .honoured = "sticky",
-      .doc = "sticky: a partition stays with its worker. linear: by linear hashing. any: no order."},
+      .doc = "sticky: a partition stays with its worker. linear: linear hashing. any: no order."},
      kChoice<Assignment, &JobConfig::slicer_assignment>},
     {{.name = "slicer.start.timestamp", .group = Group::Slices, .type = Timestamp,
       .honoured = kNoValue,
-      .doc = "Where a partition without frontier and group offset starts: milliseconds since 1970 or "
-             "RFC 3339.",
+      .doc = "Where a partition without frontier and group offset starts: milliseconds since 1970 "
+             "or RFC 3339.",
       .example = "2026-01-31T12:00:00Z"},
      &JobConfig::slicer_start_timestamp_ms},
     {{.name = "slice.max.records", .group = Group::Slices, .type = Integer, .fallback = "10000",
@@ -169,7 +172,7 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
      &JobConfig::task_stop_timeout_ms},
     {{.name = "task.retry.timeout.ms", .group = Group::Deadlines, .type = Duration,
       .fallback = "-1", .minus_one = true,
-      .doc = "How long a call that answers RETRY is repeated; -1: for ever, as Connect redelivers."},
+      .doc = "How long a call that answers RETRY is repeated; -1: for ever, as in Connect."},
      &JobConfig::task_retry_timeout_ms},
 
     {{.name = "restart.policy", .group = Group::Restarts, .type = Choice, .fallback = "none",
@@ -200,8 +203,8 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
      kChoice<ErrorsTolerance, &JobConfig::errors_tolerance>},
     {{.name = "errors.retry.timeout", .group = Group::Errors, .origin = Connect, .type = Integer,
       .fallback_note = "task.retry.timeout.ms", .minus_one = true,
-      .doc = "Milliseconds, for processors: how long a call that answers RETRY is repeated; -1: for "
-             "ever.",
+      .doc = "Milliseconds, for processors: how long a call that answers RETRY is repeated; -1: "
+             "for ever.",
       .example = "300000"},
      &JobConfig::errors_retry_timeout_ms},
     {{.name = "errors.retry.delay.max.ms", .group = Group::Errors, .origin = Connect,
@@ -261,8 +264,8 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
 
     {{.name = "consumer.override.auto.offset.reset", .group = Group::Kafka, .origin = Connect,
       .type = Choice, .fallback = "earliest", .choices = "earliest|latest|none",
-      .doc = "Where a partition without frontier and group offset starts, and where it goes on when "
-             "its offset has expired."},
+      .doc = "Where a partition without frontier and group offset starts, and where it goes on "
+             "when its offset has expired."},
      kChoice<OffsetReset, &JobConfig::auto_offset_reset>},
     {{.name = "consumer.override.isolation.level", .group = Group::Kafka, .origin = Connect,
       .type = Choice, .fallback = "read_committed", .choices = "read_committed|read_uncommitted",
@@ -312,6 +315,7 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .doc = "Whether the job restarts when a ${...} would have another value."},
      std::monostate{}},
 });
+// clang-format on
 
 constexpr auto kReservedPrefixes = std::to_array<std::string_view>({
     "slicer.", "slice.", "worker.", "task.", "tasks.", "restart.", "expansion.", "errors.",

@@ -1,5 +1,5 @@
 // The one table of a job's keys: Sluice's own and Kafka Connect's (interfaces.md). It drives the
-// check, the reference (KEYS.md), the samples in etc/ and the "did you mean". Rows whose name holds
+// check, the reference (keys.md), the samples in etc/ and the "did you mean". Rows whose name holds
 // `*` or NAME stand for many keys: they are documentation, and load.cpp has their code.
 #pragma once
 
