@@ -1,4 +1,6 @@
-// From the flat map to a typed configuration; inside this folder only. load.hpp is the way in.
+// The last step of loading: from the flat map to a typed configuration, jobs in job_assembly.cpp,
+// the host in host_assembly.cpp. What is wrong goes into `problems`; the result is of use only if
+// there are none. Inside this folder only: load.hpp is the way in.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
-// key.converter, value.converter, header.converter: Sluice hands bytes to plugins, so the converters
-// that change no bytes are accepted and the others refused, naming what is missing.
+// key.converter, value.converter and header.converter: Sluice hands bytes to plugins, so converters
+// that change no bytes are accepted and the others refused, naming what is missing. Nothing of them
+// reaches a JobConfig.
 #pragma once
 
 #include "host/config/entries.hpp"

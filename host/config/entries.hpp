@@ -1,6 +1,6 @@
 // The one flat map of string keys that every format becomes (interfaces.md, "One configuration
-// vocabulary"), in the order of the file, each key with its position. Reading collects what is wrong
-// into Problems and goes on where it can; a text that does not parse at all has one Problem.
+// vocabulary"), in the order of the file, each key with its position. Reading collects what is
+// wrong into Problems and goes on where it can; a text that does not parse at all has one Problem.
 #pragma once
 
 #include <map>
@@ -34,7 +34,8 @@ class Entries {
 Entries read_toml(std::string_view text, Problems& problems);
 /// Connect's {"name", "config"}, or one flat object. json_entries.cpp
 Entries read_json(std::string_view text, Problems& problems);
-/// Java's .properties, but a key twice is a Problem, where Java keeps the last. properties_entries.cpp
+/// Java's .properties, but a key twice is a Problem, where Java keeps the last.
+/// properties_entries.cpp
 Entries read_properties(std::string_view text, Problems& problems);
 
 /// The position of byte `offset`; columns count characters, as editors do.

@@ -6,10 +6,10 @@
 #include "host/base/nearest_name.hpp"
 #include "host/config/converters.hpp"
 
+#include "host/config/assembly.hpp"
 #include "host/config/job_keys.hpp"
 #include "host/config/kafka_properties.hpp"
 #include "host/config/key_reader.hpp"
-#include "host/config/assembly.hpp"
 #include "host/config/plugin_keys.hpp"
 #include "host/config/values.hpp"
 

@@ -117,8 +117,8 @@ struct JobConfig {
   std::optional<LateRecords> expansion_late_records;
 
   // Kafka
-  OffsetReset auto_offset_reset = OffsetReset::Earliest;       ///< consumer.override.*
-  Isolation isolation_level = Isolation::ReadCommitted;        ///< consumer.override.*
+  OffsetReset auto_offset_reset = OffsetReset::Earliest;  ///< consumer.override.*
+  Isolation isolation_level = Isolation::ReadCommitted;   ///< consumer.override.*
   Properties consumer;  ///< consumer.override.*, without the two above
   Properties producer;  ///< producer.override.*
 

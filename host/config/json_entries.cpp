@@ -136,9 +136,7 @@ class Collector {
     --depth_;
     return true;
   }
-  void refuse(std::string what) {
-    problems_.add(key_position_, printable(key_), std::move(what));
-  }
+  void refuse(std::string what) { problems_.add(key_position_, printable(key_), std::move(what)); }
   void refuse_nested(const char* kind) {
     if (skipping()) return;
     refuse("holds " + std::string{kind} + "; a value is a string, a number, true or false");

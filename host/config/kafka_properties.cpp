@@ -110,8 +110,8 @@ PropertyVerdict judge_property(KafkaClient client, std::string_view name) {
   if (name.ends_with("_cb") || name == "opaque") {
     return refused("is a function of the client's program", "no text can be one");
   }
-  const Refused* const elsewhere = client == KafkaClient::Job ? find_in(kOfTheHost, name)
-                                                              : find_in(kOfAJob, name);
+  const Refused* const elsewhere =
+      client == KafkaClient::Job ? find_in(kOfTheHost, name) : find_in(kOfAJob, name);
   if (elsewhere != nullptr) return refused("cannot be set here", elsewhere->why);
   if (const auto* row = find_in(kHostOwned, name)) return refused("belongs to the host", row->why);
   if (const auto* row = find_in(kJavaOnly, name)) {

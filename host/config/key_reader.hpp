@@ -1,4 +1,6 @@
-// Entries in, a struct's members out, by a key table; the same for jobs and for the host.
+// Entries in, a struct's members out, by a key table: the step that jobs and the host's file have
+// in common. What is written is checked, what is not gets its default; both are listed as they
+// hold. Keys that no row names are left to the caller.
 #pragma once
 
 #include <span>
@@ -23,8 +25,8 @@ void read_keys(std::span<const BoundKey<Config>> table, IsPattern is_pattern,
     if (is_pattern(spec.name)) continue;
     const Entry* const entry = entries.find(spec.name);
     if (entry == nullptr && spec.fallback.empty()) continue;
-    auto value = entry != nullptr ? parse_value(spec, entry->value)
-                                  : Result<Value>{parse_fallback(spec)};
+    auto value =
+        entry != nullptr ? parse_value(spec, entry->value) : Result<Value>{parse_fallback(spec)};
     if (!value) {
       problems.add(entry->position, entry->key, value.error().message());
       continue;

@@ -10,7 +10,9 @@
 namespace sluice::config {
 namespace {
 
-Error reason(std::string text) { return Error{ErrorCode::Configuration, std::move(text)}; }
+Error reason(std::string text) {
+  return Error{ErrorCode::Configuration, std::move(text)};
+}
 
 std::string joined(const std::vector<std::string_view>& words) {
   std::string out;
@@ -23,10 +25,14 @@ std::string joined(const std::vector<std::string_view>& words) {
 
 Result<std::int64_t> parse_magnitude(const KeySpec& spec, std::string_view text) {
   switch (spec.type) {
-    case ValueType::Duration: return parse_duration_ms(text);
-    case ValueType::Bytes: return parse_size_bytes(text);
-    case ValueType::Timestamp: return parse_timestamp_ms(text);
-    default: return parse_integer(text);
+    case ValueType::Duration:
+      return parse_duration_ms(text);
+    case ValueType::Bytes:
+      return parse_size_bytes(text);
+    case ValueType::Timestamp:
+      return parse_timestamp_ms(text);
+    default:
+      return parse_integer(text);
   }
 }
 
@@ -65,12 +71,15 @@ Result<Value> parse_typed(const KeySpec& spec, std::string_view text) {
       if (!list) return list.error();
       return Value{*std::move(list)};
     }
-    case ValueType::Boolean: return parse_truth(text);
-    case ValueType::Choice: return parse_choice(spec, text);
+    case ValueType::Boolean:
+      return parse_truth(text);
+    case ValueType::Choice:
+      return parse_choice(spec, text);
     case ValueType::Integer:
     case ValueType::Duration:
     case ValueType::Bytes:
-    case ValueType::Timestamp: return parse_number(spec, text);
+    case ValueType::Timestamp:
+      return parse_number(spec, text);
   }
   SLUICE_ASSERT(false, spec.name);
   return reason({});

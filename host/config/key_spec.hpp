@@ -1,11 +1,11 @@
-// One row of a key table: everything there is to know about a key, once. From it come the check of a
-// value (parse_value), the effective configuration (canonical), the reference and the sample files
-// (reference.hpp). BoundKey adds the struct's member that takes the value, so that adding a key is
-// one row and one member.
+// One row of a key table: everything there is to know about a key, once. From it come the check of
+// a value (parse_value), the effective configuration (canonical), the reference and the sample
+// files (reference.hpp). BoundKey adds the struct's member that takes the value, so that adding a
+// key is one row and one member.
 //
 // `honoured` is the one flag of a key that exists before its feature does: its values that work
-// today, joined with `|`. kAnyValue: all; kNoValue: writing the key at all is refused. An issue that
-// builds the feature changes this and nothing else.
+// today, joined with `|`. kAnyValue: all; kNoValue: writing the key at all is refused. An issue
+// that builds the feature changes this and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,23 @@ namespace sluice::config {
 enum class ValueType { Text, List, Integer, Boolean, Duration, Bytes, Choice, Timestamp };
 enum class KeyOrigin { Ours, Connect };
 enum class KeyGroup {
-  Job, Topics, Chain, Slices, Workers, Deadlines, Restarts, Errors, DeadLetters, Expansion, Kafka,
-  Converters, Other, Folders, Rest, Log, Limits,
+  Job,
+  Topics,
+  Chain,
+  Slices,
+  Workers,
+  Deadlines,
+  Restarts,
+  Errors,
+  DeadLetters,
+  Expansion,
+  Kafka,
+  Converters,
+  Other,
+  Folders,
+  Rest,
+  Log,
+  Limits,
 };
 
 constexpr std::string_view kAnyValue = "*";
@@ -41,10 +56,10 @@ struct KeySpec {
   std::string_view choices = {};        ///< of a Choice: `a|b|c`
   std::int64_t min = 0;                 ///< of numbers
   std::int64_t max = kInt64Max;
-  bool minus_one = false;               ///< -1 is allowed below min
+  bool minus_one = false;  ///< -1 is allowed below min
   std::string_view honoured = kAnyValue;
   std::string_view doc = {};
-  std::string_view example = {};        ///< for the sample; empty: the default is shown
+  std::string_view example = {};  ///< for the sample; empty: the default is shown
 };
 
 struct ChoiceIndex {
@@ -52,8 +67,7 @@ struct ChoiceIndex {
   bool operator==(const ChoiceIndex&) const = default;
 };
 
-using Value =
-    std::variant<std::string, std::vector<std::string>, std::int64_t, bool, ChoiceIndex>;
+using Value = std::variant<std::string, std::vector<std::string>, std::int64_t, bool, ChoiceIndex>;
 
 /// The elements of `a|b|c`.
 std::vector<std::string_view> choices_of(std::string_view joined);
@@ -83,7 +97,8 @@ struct BoundKey {
   Member<Config> member;
 };
 
-/// The member takes the enumerator with the choice's number; enumerators and choices have one order.
+/// The member takes the enumerator with the choice's number; enumerators and choices have one
+/// order.
 template <typename Config, typename Enum, auto kMember>
 void set_choice(Config& config, std::size_t index) {
   config.*kMember = static_cast<Enum>(index);

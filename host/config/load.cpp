@@ -38,9 +38,12 @@ Entries read_entries(std::string_view text, Format format, Problems& problems) {
   // A file written by an editor of another system may begin with a byte order mark.
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   switch (format) {
-    case Format::Toml: return read_toml(text, problems);
-    case Format::Json: return read_json(text, problems);
-    case Format::JavaProperties: return read_properties(text, problems);
+    case Format::Toml:
+      return read_toml(text, problems);
+    case Format::Json:
+      return read_json(text, problems);
+    case Format::JavaProperties:
+      return read_properties(text, problems);
   }
   return {};
 }

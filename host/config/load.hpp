@@ -1,7 +1,7 @@
 // From a file, or a text that came by REST, to a checked configuration. The road is the same for
 // every format: text -> Entries (one flat map with positions: entries.hpp) -> the key table
-// (job_keys.hpp, host_keys.hpp) -> a typed struct. All problems of a file come back at once, ordered
-// by position.
+// (job_keys.hpp, host_keys.hpp) -> a typed struct. All problems of a file come back at once,
+// ordered by position.
 //
 // toml++ and Boost.JSON are used in this folder's .cpp files only; nothing is thrown out of it.
 #pragma once

@@ -68,8 +68,8 @@ Result<std::string> from_file(std::string_view placeholder, std::string_view arg
 
 Result<std::string> from_credential(std::string_view placeholder, std::string_view id,
                                     const Environment& environment) {
-  const bool plain = !id.empty() && id != "." && id != ".." &&
-                     id.find('/') == std::string_view::npos;
+  const bool plain =
+      !id.empty() && id != "." && id != ".." && id.find('/') == std::string_view::npos;
   if (!plain) return failed(placeholder, "a credential's name has no / in it");
   const auto directory = environment.variable("CREDENTIALS_DIRECTORY");
   if (!directory) {
@@ -120,15 +120,16 @@ std::optional<Found> next_placeholder(std::string_view text, std::size_t from) {
 }  // namespace
 
 Environment Environment::of_process() {
-  return Environment{
-      [](std::string_view name) -> std::optional<std::string> {
-        const char* const value = std::getenv(std::string{name}.c_str());
-        return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-      },
-      read_file};
+  return Environment{[](std::string_view name) -> std::optional<std::string> {
+                       const char* const value = std::getenv(std::string{name}.c_str());
+                       return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+                     },
+                     read_file};
 }
 
-bool has_placeholder(std::string_view text) { return next_placeholder(text, 0).has_value(); }
+bool has_placeholder(std::string_view text) {
+  return next_placeholder(text, 0).has_value();
+}
 
 Result<std::string> resolve_placeholders(std::string_view text, const Environment& environment) {
   std::string out;

@@ -1,5 +1,6 @@
 // Splits a job's map into the host's keys and those of each plugin, prefix taken off, with their
-// positions. What a plugin's keys mean is for its schema: host/plugin_catalog.
+// positions. What a plugin's keys mean is not known here: its schema says that, and only a worker
+// process reads it (host/plugin_catalog).
 #pragma once
 
 #include <string_view>

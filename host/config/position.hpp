@@ -1,5 +1,6 @@
 // Where in a file something was written, and what is wrong there. A loader collects Problems and
-// hands over all of them at once: one edit, one reload, instead of one round per mistake.
+// hands over all of them at once: one edit and one reload, instead of one round per mistake. Values
+// of unknown keys are never in them.
 #pragma once
 
 #include <boost/system/result.hpp>

@@ -1,4 +1,5 @@
-// Java's .properties (java.util.Properties.load), read as UTF-8: logical lines, `#` and `!` comments,
+// Java's .properties (java.util.Properties.load), read as UTF-8: logical lines, `#` and `!`
+// comments,
 // `=`, `:` or a blank between key and value, escapes, a last `\` joins the next line.
 #include <optional>
 
@@ -40,8 +41,12 @@ std::optional<std::uint32_t> hex4(std::string_view text) {
   return code;
 }
 
-bool is_high_surrogate(std::uint32_t code) { return code >= 0xD800 && code < 0xDC00; }
-bool is_low_surrogate(std::uint32_t code) { return code >= 0xDC00 && code < 0xE000; }
+bool is_high_surrogate(std::uint32_t code) {
+  return code >= 0xD800 && code < 0xDC00;
+}
+bool is_low_surrogate(std::uint32_t code) {
+  return code >= 0xDC00 && code < 0xE000;
+}
 
 /// `\uXXXX`, `text` standing behind the `u`, or a pair of them for a character beyond 16 bits.
 bool take_unicode(std::string_view& text, std::string& out) {
@@ -70,14 +75,23 @@ std::optional<std::string> unescape(std::string_view text) {
     const char escaped = text.front();
     text.remove_prefix(1);
     switch (escaped) {
-      case 't': out += '\t'; break;
-      case 'n': out += '\n'; break;
-      case 'r': out += '\r'; break;
-      case 'f': out += '\f'; break;
+      case 't':
+        out += '\t';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 'f':
+        out += '\f';
+        break;
       case 'u':
         if (!take_unicode(text, out)) return std::nullopt;
         break;
-      default: out += escaped;
+      default:
+        out += escaped;
     }
   }
   return out;

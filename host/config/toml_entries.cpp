@@ -47,9 +47,8 @@ class Flattener {
 
   /// In the order of the file: toml++ keeps its tables sorted by key.
   Entries entries() {
-    std::stable_sort(read_.begin(), read_.end(), [](const Entry& a, const Entry& b) {
-      return a.position < b.position;
-    });
+    std::stable_sort(read_.begin(), read_.end(),
+                     [](const Entry& a, const Entry& b) { return a.position < b.position; });
     Entries entries;
     for (Entry& entry : read_) {
       entries.add(std::move(entry.key), std::move(entry.value), entry.position, problems_);
@@ -176,7 +175,8 @@ class Flattener {
     return begin == at ? 0 : begin + 1;
   }
 
-  /// Keys come roughly in the order of the file, so the search goes on from the last line asked for.
+  /// Keys come roughly in the order of the file, so the search goes on from the last line asked
+  /// for.
   std::string_view line_text(std::uint32_t number) {
     if (number < line_number_) line_number_ = 1, line_begin_ = 0;
     for (; line_number_ < number; ++line_number_) {
@@ -203,9 +203,10 @@ std::string parse_error_text(std::string_view description) {
     if (colon != std::string_view::npos) what = description.substr(colon + 2);
   }
   if (description.find("cannot redefine existing") != std::string_view::npos) {
-    what += "; a key or table stands once, and a key that is also the beginning of another one is "
-            "written in quotes: \"key.converter\" = \"x\" beside \"key.converter.schemas.enable\" = "
-            "false";
+    what +=
+        "; a key or table stands once, and a key that is also the beginning of another one is "
+        "written in quotes: \"key.converter\" = \"x\" beside \"key.converter.schemas.enable\" = "
+        "false";
   }
   return what;
 }

@@ -10,7 +10,9 @@
 namespace sluice::config {
 namespace {
 
-Error reason(std::string text) { return Error{ErrorCode::Configuration, std::move(text)}; }
+Error reason(std::string text) {
+  return Error{ErrorCode::Configuration, std::move(text)};
+}
 
 /// A fixed number of digits at the front of `text`, within bounds.
 std::optional<int> take_field(std::string_view& text, std::size_t digits, int min, int max) {
@@ -70,7 +72,8 @@ std::optional<std::int64_t> rfc3339_ms(std::string_view text) {
   const auto second = take_field(text, 2, 0, 59);
   const auto fraction = second ? take_fraction(text) : std::nullopt;
   const auto zone = fraction ? take_zone(text) : std::nullopt;
-  const chrono::year_month_day date{chrono::year{*year}, chrono::month(static_cast<unsigned>(*month)),
+  const chrono::year_month_day date{chrono::year{*year},
+                                    chrono::month(static_cast<unsigned>(*month)),
                                     chrono::day(static_cast<unsigned>(*day))};
   if (!zone || !date.ok()) return std::nullopt;
   const chrono::sys_time<chrono::milliseconds> time =
@@ -107,7 +110,9 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string in_quotes(std::string_view text) {
+  return "'" + printable(text) + "'";
+}
 
 Result<std::int64_t> parse_timestamp_ms(std::string_view text) {
   const std::string_view trimmed = trim(text);
@@ -115,8 +120,9 @@ Result<std::int64_t> parse_timestamp_ms(std::string_view text) {
     return parse_integer(trimmed);
   }
   if (const auto time = rfc3339_ms(trimmed)) return *time;
-  return reason("must be a time: milliseconds since 1970, or RFC 3339 with its zone "
-                "(2026-01-31T12:00:00Z)");
+  return reason(
+      "must be a time: milliseconds since 1970, or RFC 3339 with its zone "
+      "(2026-01-31T12:00:00Z)");
 }
 
 Result<std::vector<std::string>> parse_list(std::string_view text) {

@@ -20,9 +20,9 @@ Error environment(sqlite3* database, std::string_view why) {
 }  // namespace
 
 Error damaged(sqlite3* database, std::string_view what) {
-  return Error{ErrorCode::Store,
-               "state store: " + file_of(database) + ": is damaged: " + std::string{what} +
-                   "; nothing was changed; restore the folder from a backup"};
+  return Error{ErrorCode::Store, "state store: " + file_of(database) +
+                                     ": is damaged: " + std::string{what} +
+                                     "; nothing was changed; restore the folder from a backup"};
 }
 
 Error database_error(sqlite3* database) {
@@ -32,8 +32,10 @@ Error database_error(sqlite3* database) {
     case SQLITE_NOTADB:
     case SQLITE_SCHEMA:
     case SQLITE_MISMATCH:
-    case SQLITE_CONSTRAINT: return damaged(database, said);
-    case SQLITE_FULL: return environment(database, "the disk is full; free some space");
+    case SQLITE_CONSTRAINT:
+      return damaged(database, said);
+    case SQLITE_FULL:
+      return environment(database, "the disk is full; free some space");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return environment(database, "another program holds a lock on it; end that program");
@@ -41,8 +43,10 @@ Error database_error(sqlite3* database) {
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return environment(database, "cannot be written: " + said + "; mend its permissions");
-    case SQLITE_CANTOPEN: return environment(database, "cannot be opened: " + said);
-    default: return environment(database, said);
+    case SQLITE_CANTOPEN:
+      return environment(database, "cannot be opened: " + said);
+    default:
+      return environment(database, said);
   }
 }
 
@@ -54,8 +58,8 @@ void Statement::bind(int index, std::int64_t value) {
 void Statement::bind(int index, std::string_view value) {
   // A null pointer would bind NULL, not the empty text.
   const char* const begin = value.data() == nullptr ? "" : value.data();
-  const int code = sqlite3_bind_text64(statement_.get(), index, begin, value.size(), SQLITE_STATIC,
-                                       SQLITE_UTF8);
+  const int code =
+      sqlite3_bind_text64(statement_.get(), index, begin, value.size(), SQLITE_STATIC, SQLITE_UTF8);
   SLUICE_ASSERT(code == SQLITE_OK, index, code);
 }
 
@@ -80,7 +84,9 @@ Result<> Statement::run() {
   return {};
 }
 
-void Statement::reset() { sqlite3_reset(statement_.get()); }
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+}
 
 std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
@@ -89,9 +95,9 @@ std::int64_t Statement::integer(int column) const {
 std::string Statement::text(int column) const {
   const auto* const bytes = sqlite3_column_text(statement_.get(), column);
   const int size = sqlite3_column_bytes(statement_.get(), column);
-  return bytes == nullptr ? std::string{}
-                          : std::string{reinterpret_cast<const char*>(bytes),
-                                        static_cast<std::size_t>(size)};
+  return bytes == nullptr
+             ? std::string{}
+             : std::string{reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
 bool Statement::is_null(int column) const {
@@ -148,7 +154,8 @@ Result<Transaction> Transaction::begin(Database& database) {
 
 Transaction::~Transaction() {
   // Some errors (a full disk) have rolled back already; then this fails, and that is fine.
-  if (database_ != nullptr) sqlite3_exec(database_->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  if (database_ != nullptr)
+    sqlite3_exec(database_->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 Result<> Transaction::commit() {

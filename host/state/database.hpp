@@ -1,5 +1,6 @@
 // SQLite, one connection and its prepared statements, as values that close themselves. Inside this
-// folder only. Every call on one thread at a time (SQLITE_OPEN_NOMUTEX).
+// folder only. Every call on one thread at a time (SQLITE_OPEN_NOMUTEX). Errors come in the two
+// kinds of state_store.hpp: what may pass, and damage.
 #pragma once
 
 #include <sqlite3.h>

@@ -1,8 +1,10 @@
 #include "host/state/directory_lock.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,13 +12,14 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
-#include <thread>
+#include <utility>
 
 namespace sluice::state {
 namespace {
 
 constexpr const char* kLockName = "lock";
-constexpr std::chrono::milliseconds kPollPeriod{20};
+/// A holder may also give the lock up without dying; then nobody wakes us.
+constexpr std::chrono::milliseconds kWakePeriod{100};
 
 /// Open, but not yet locked.
 Result<int> open_lock_file(const std::filesystem::path& directory) {
@@ -57,6 +60,17 @@ bool holds(const std::filesystem::path& process, const struct stat& wanted) {
     if (has_flock(process / "fdinfo" / fds->path().filename())) return true;
   }
   return false;
+}
+
+/// Until one of the holders died, or `patience` is over.
+void wait_for_a_death(const std::vector<pid_t>& pids, std::chrono::milliseconds patience) {
+  std::vector<pollfd> deaths;
+  for (const pid_t pid : pids) {
+    const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (fd >= 0) deaths.push_back(pollfd{fd, POLLIN, 0});
+  }
+  ::poll(deaths.data(), deaths.size(), static_cast<int>(patience.count()));
+  for (const pollfd& death : deaths) ::close(death.fd);
 }
 
 Error taken(const std::filesystem::path& directory) {
@@ -105,9 +119,11 @@ Result<DirectoryLock> DirectoryLock::acquire(
   for (bool told = false; ::flock(*fd, LOCK_EX | LOCK_NB) != 0;) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return io_error("lock", (absolute / kLockName).string(), errno);
-    if (std::chrono::steady_clock::now() >= deadline) return taken(absolute);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return taken(absolute);
     if (!std::exchange(told, true) && on_wait) on_wait(taken(absolute).message());
-    std::this_thread::sleep_for(kPollPeriod);
+    wait_for_a_death(lock_holders(absolute / kLockName), std::min(left, kWakePeriod));
   }
   return lock;
 }
@@ -117,8 +133,8 @@ std::vector<pid_t> lock_holders(const std::filesystem::path& file) {
   struct stat wanted {};
   if (::stat(file.c_str(), &wanted) != 0) return pids;
   std::error_code code;
-  for (std::filesystem::directory_iterator processes{"/proc", code}, end;
-       !code && processes != end; processes.increment(code)) {
+  for (std::filesystem::directory_iterator processes{"/proc", code}, end; !code && processes != end;
+       processes.increment(code)) {
     const auto pid = pid_of(processes->path());
     if (pid && holds(processes->path(), wanted)) pids.push_back(*pid);
   }

@@ -6,11 +6,11 @@
 // flock, which is the dead host while its workers still live (seen on Linux 6.18).
 #pragma once
 
+#include <sys/types.h>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 #include "host/base/error.hpp"

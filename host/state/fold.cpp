@@ -23,8 +23,8 @@ Result<std::int64_t> cutoff(Database& database, std::int64_t job_no, const Reten
 }
 
 Result<std::uint64_t> newest_execution(Database& database, std::int64_t job_no) {
-  const auto number = database.integer("SELECT coalesce(max(number), 0) FROM execution WHERE job = " +
-                                       std::to_string(job_no));
+  const auto number = database.integer(
+      "SELECT coalesce(max(number), 0) FROM execution WHERE job = " + std::to_string(job_no));
   if (!number) return number.error();
   return static_cast<std::uint64_t>(*number);
 }
@@ -42,8 +42,8 @@ std::string foldable_sql() {
 }
 
 bool may_join(const SliceRow& older, const SliceRow& newer, std::uint64_t newest_execution_number) {
-  const bool both_past = older.execution < newest_execution_number &&
-                         newer.execution < newest_execution_number;
+  const bool both_past =
+      older.execution < newest_execution_number && newer.execution < newest_execution_number;
   return older.end == newer.start && older.topic == newer.topic &&
          older.partition == newer.partition && older.lane == newer.lane &&
          older.topic_incarnation == newer.topic_incarnation && older.cause == newer.cause &&
@@ -88,7 +88,8 @@ struct Plan {
   std::vector<SliceRow> joined;
 };
 
-Result<Plan> plan_folds(Database& database, Statement& foldable, std::uint64_t newest_execution_number) {
+Result<Plan> plan_folds(Database& database, Statement& foldable,
+                        std::uint64_t newest_execution_number) {
   Plan plan;
   std::optional<SliceRow> last;
   bool grown = false;

@@ -1,7 +1,7 @@
 // Retention (slicer.md R3): completed rows beyond the limits become one row per unbroken range of a
-// lane. Folding never bridges a hole, a parked or a skipped range, so that every offset stays covered
-// by exactly the rows that settled it (R5), and never joins the newest execution with older ones. A
-// lane's newest completed row is left alone: the slicer still extends it.
+// lane. Folding never bridges a hole, a parked or a skipped range, so that every offset stays
+// covered by exactly the rows that settled it (R5), and never joins the newest execution with older
+// ones. A lane's newest completed row is left alone: the slicer still extends it.
 #pragma once
 
 #include <cstdint>

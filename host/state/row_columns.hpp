@@ -1,5 +1,6 @@
 // One list of columns per row type; the visitor decides whether it names, binds or reads them, so
-// that an INSERT and its SELECT cannot drift apart. The names are those of schema.hpp.
+// that an INSERT and its SELECT cannot drift apart. The names are those of schema.hpp. Inside this
+// folder only.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ void visit_counts(Row& row, Visitor& visit) {
 }
 
 template <typename Row, typename Visitor>
-  requires std::is_same_v<std::remove_const_t<Row>, PartitionRow>
+requires std::is_same_v<std::remove_const_t<Row>, PartitionRow>
 void visit_columns(Row& row, Visitor& visit) {
   visit("topic", row.topic);
   visit("partition", row.partition);
@@ -39,7 +40,7 @@ void visit_columns(Row& row, Visitor& visit) {
 }
 
 template <typename Row, typename Visitor>
-  requires std::is_same_v<std::remove_const_t<Row>, SliceRow>
+requires std::is_same_v<std::remove_const_t<Row>, SliceRow>
 void visit_columns(Row& row, Visitor& visit) {
   visit("id", row.id);
   visit("execution", row.execution);
@@ -73,7 +74,7 @@ void visit_columns(Row& row, Visitor& visit) {
 }
 
 template <typename Row, typename Visitor>
-  requires std::is_same_v<std::remove_const_t<Row>, GapRow>
+requires std::is_same_v<std::remove_const_t<Row>, GapRow>
 void visit_columns(Row& row, Visitor& visit) {
   visit("execution", row.execution);
   visit("topic", row.topic);
@@ -90,7 +91,7 @@ void visit_columns(Row& row, Visitor& visit) {
 }
 
 template <typename Row, typename Visitor>
-  requires std::is_same_v<std::remove_const_t<Row>, ExecutionRow>
+requires std::is_same_v<std::remove_const_t<Row>, ExecutionRow>
 void visit_columns(Row& row, Visitor& visit) {
   visit("number", row.number);
   visit("mode", row.mode);
@@ -101,15 +102,20 @@ void visit_columns(Row& row, Visitor& visit) {
 }
 
 /// The largest number of each enum that is stored.
-constexpr std::int64_t last_value(SliceState) { return static_cast<int>(SliceState::Skipped); }
-constexpr std::int64_t last_value(Cause) { return static_cast<int>(Cause::ProvedBySink); }
+constexpr std::int64_t last_value(SliceState) {
+  return static_cast<int>(SliceState::Skipped);
+}
+constexpr std::int64_t last_value(Cause) {
+  return static_cast<int>(Cause::ProvedBySink);
+}
 constexpr std::int64_t last_value(ExecutionState) {
   return static_cast<int>(ExecutionState::Stopped);
 }
-constexpr std::int64_t last_value(ExecutionMode) { return static_cast<int>(ExecutionMode::Once); }
+constexpr std::int64_t last_value(ExecutionMode) {
+  return static_cast<int>(ExecutionMode::Once);
+}
 
-constexpr std::array kErrorColumns = {"error_stage", "error_plugin", "error_code",
-                                      "error_message"};
+constexpr std::array kErrorColumns = {"error_stage", "error_plugin", "error_code", "error_message"};
 
 /// `topic, partition, ...` and as many `?`: for SELECT and INSERT.
 struct ColumnNames {
@@ -183,9 +189,9 @@ class ColumnReader {
       value = within(0, 1) != 0;
     } else if constexpr (sizeof(T) == 8) {
       // Unsigned ones are counts and ids: far below 2^63 unless the file is damaged.
-      value = static_cast<T>(
-          within(std::is_signed_v<T> ? std::numeric_limits<std::int64_t>::min() : 0,
-                 std::numeric_limits<std::int64_t>::max()));
+      value =
+          static_cast<T>(within(std::is_signed_v<T> ? std::numeric_limits<std::int64_t>::min() : 0,
+                                std::numeric_limits<std::int64_t>::max()));
     } else {
       value = static_cast<T>(within(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     }

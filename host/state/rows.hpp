@@ -1,5 +1,6 @@
 // What is durable about a job, as plain structs: the slicer fills them, the state store keeps them,
-// status and audit show them. No SQLite here, and no rule: which rows exist when is slicer.md R1-R4.
+// status and audit show them. No SQLite here, and no rule: which rows exist when is slicer.md
+// R1-R4.
 //
 // A partition's key is (topic, partition, lane); a slice's key is its id, which the slicer counts
 // up inside one job and never uses twice (JobState::next_slice_id). Offsets are Kafka's: `end` and
@@ -19,7 +20,7 @@ enum class SliceState : std::uint8_t {
   Dispatched = 1,
   Completed = 2,
   Retrying = 3,
-  Isolating = 4,     ///< replaced by its parts
+  Isolating = 4,  ///< replaced by its parts
   Parked = 5,
   DeadLettered = 6,
   Skipped = 7,
@@ -35,16 +36,16 @@ constexpr bool is_settled(SliceState state) {
 /// Stored by number: append only.
 enum class Cause : std::uint8_t {
   None = 0,
-  Expired = 1,         ///< below the low watermark before it was read
-  Truncated = 2,       ///< beyond the end of a log that was cut (F5)
-  Poison = 3,          ///< one record no plugin survives, and no dead letter topic
-  ByUser = 4,          ///< passed by a reset
+  Expired = 1,    ///< below the low watermark before it was read
+  Truncated = 2,  ///< beyond the end of a log that was cut (F5)
+  Poison = 3,     ///< one record no plugin survives, and no dead letter topic
+  ByUser = 4,     ///< passed by a reset
   Parked = 5,
   DeadLettered = 6,
-  ReleasedGate = 7,    ///< an operator opened a gate (expansion.md E8)
-  OrderUnproved = 8,   ///< cut before a partition count was known (expansion.md E5)
-  ProvedByState = 9,   ///< completed: the keyed state's position says so (D3)
-  ProvedBySink = 10,   ///< completed: the sink's own position says so (D3)
+  ReleasedGate = 7,   ///< an operator opened a gate (expansion.md E8)
+  OrderUnproved = 8,  ///< cut before a partition count was known (expansion.md E5)
+  ProvedByState = 9,  ///< completed: the keyed state's position says so (D3)
+  ProvedBySink = 10,  ///< completed: the sink's own position says so (D3)
 };
 
 /// Sums over slices; a merged row holds those of all its slices.
@@ -80,7 +81,7 @@ struct WorkerStamp {
 };
 
 struct SliceError {
-  std::string stage;   ///< Connect's stage, or CRASH, HANG
+  std::string stage;  ///< Connect's stage, or CRASH, HANG
   std::string plugin;
   std::int32_t code = 0;
   std::string message;
@@ -97,7 +98,7 @@ struct PartitionRow {
   std::uint32_t epoch = 0;
   std::int64_t start_offset = 0;  ///< where this execution began (S2); durable before slice one
   std::int64_t frontier = 0;
-  std::uint32_t worker_slot = 0;  ///< sticky assignment, remembered across restarts (A1)
+  std::uint32_t worker_slot = 0;         ///< sticky assignment, remembered across restarts (A1)
   std::optional<std::int64_t> once_end;  ///< mode once: the end that was taken at the start
   std::uint64_t slices_settled = 0;      ///< since this execution's start
   Counts totals;                         ///< since this execution's start
@@ -155,7 +156,7 @@ struct GapRow {
 /// in it be committed to the group, and only then may stable slices in it be published.
 struct ChangeSet {
   std::uint64_t token = 0;
-  std::vector<PartitionRow> partitions;       ///< upserts
+  std::vector<PartitionRow> partitions;  ///< upserts
   std::vector<SliceRow> slices_upserted;
   std::vector<std::uint64_t> slices_deleted;  ///< rows merged into another, or released unused (C3)
   std::vector<GapRow> gaps;

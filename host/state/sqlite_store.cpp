@@ -43,7 +43,8 @@ std::string get_sql(const std::string& rest) {
   return "SELECT " + columns_of<Row>().names + rest;
 }
 
-/// Not settled, and each lane's completed row that ends at the frontier, which the slicer may extend.
+/// Not settled, and each lane's completed row that ends at the frontier, which the slicer may
+/// extend.
 constexpr const char* kOpenSlices =
     " FROM slice WHERE job = ?1 AND (state IN (0, 1, 3, 4) OR (state = 2 AND end_offset = ("
     "SELECT frontier FROM frontier f WHERE f.job = ?1 AND f.topic = slice.topic AND "
@@ -63,8 +64,8 @@ Result<Statements> prepare_all(Database& database) {
       {&all.put_execution, put_sql<ExecutionRow>("REPLACE", "execution")},
       {&all.last_execution,
        get_sql<ExecutionRow>(" FROM execution WHERE job = ?1 ORDER BY number DESC LIMIT 1")},
-      {&all.partitions, get_sql<PartitionRow>(
-                            " FROM frontier WHERE job = ?1 ORDER BY topic, partition, lane")},
+      {&all.partitions,
+       get_sql<PartitionRow>(" FROM frontier WHERE job = ?1 ORDER BY topic, partition, lane")},
       {&all.slices, get_sql<SliceRow>(kOpenSlices)},
   };
   for (const auto& [statement, sql] : list) {

@@ -1,9 +1,9 @@
 // The StateStore of production: one SQLite file in the state directory, written in transactions
-// that are synced before they are answered (WAL, synchronous=FULL). Measured reasons for merged rows
-// and group commit: slicer.md R3.
+// that are synced before they are answered (WAL, synchronous=FULL). Reasons for merged rows and
+// group commit, with their measurements: slicer.md R3.
 //
-// Made from the directory's lock, so that nobody writes without it; the lock must outlive the store.
-// One thread at a time.
+// Made from the directory's lock, so that nobody writes without it; the lock must outlive the
+// store. One thread at a time.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,9 @@ StateThread::StateThread(std::unique_ptr<StateStore> store, const Clock& clock,
   }};
 }
 
-StateThread::~StateThread() { stop(); }
+StateThread::~StateThread() {
+  stop();
+}
 
 void StateThread::stop() {
   {
@@ -28,7 +30,9 @@ void StateThread::apply(std::string job, ChangeSet changes, Done done) {
   push(Item{JobChanges{std::move(job), std::move(changes)}, std::move(done), {}});
 }
 
-void StateThread::run(Task task) { push(Item{{}, {}, std::move(task)}); }
+void StateThread::run(Task task) {
+  push(Item{{}, {}, std::move(task)});
+}
 
 void StateThread::set_retention(std::string job, RetentionLimits limits) {
   const std::lock_guard lock{mutex_};
@@ -119,8 +123,8 @@ Result<> StateThread::apply_until_done(const std::vector<JobChanges>& batch) {
     if (result.error().code() != ErrorCode::Io) {
       damage_ = result.error();
     } else if (stopping()) {
-      return Error{ErrorCode::Canceled, "stopped before it could be stored: " +
-                                            result.error().message()};
+      return Error{ErrorCode::Canceled,
+                   "stopped before it could be stored: " + result.error().message()};
     } else {
       wait_until(std::chrono::steady_clock::now() + options_.retry_period);
     }

@@ -85,9 +85,9 @@ class StateThread {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Item> queue_;                        // guarded by mutex_
-  std::map<std::string, Retention> retentions_;   // guarded by mutex_
-  bool stopping_ = false;                         // guarded by mutex_
+  std::deque<Item> queue_;                       // guarded by mutex_
+  std::map<std::string, Retention> retentions_;  // guarded by mutex_
+  bool stopping_ = false;                        // guarded by mutex_
 
   // Of the state thread alone:
   SteadyTime next_commit_;

@@ -15,8 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path database_file(const fs::path& directory) { return directory / "state.db"; }
-fs::path id_file(const fs::path& directory) { return directory / "store.id"; }
+fs::path database_file(const fs::path& directory) {
+  return directory / "state.db";
+}
+fs::path id_file(const fs::path& directory) {
+  return directory / "store.id";
+}
 
 Error refused(const fs::path& file, std::string_view why) {
   return Error{ErrorCode::Store, "state store: " + file.string() + ": " + std::string{why}};
@@ -174,8 +178,8 @@ Result<> configure(Database& database) {
 
 Result<OpenedStore> open_store_files(const fs::path& directory) {
   std::error_code code;
-  const bool existed = fs::exists(database_file(directory), code) ||
-                       fs::exists(id_file(directory), code);
+  const bool existed =
+      fs::exists(database_file(directory), code) || fs::exists(id_file(directory), code);
   if (!existed) SLUICE_TRY(create(directory));
   SLUICE_TRY(refuse_missing_or_empty(directory));
   auto database = Database::open(database_file(directory), Access::ReadWrite);

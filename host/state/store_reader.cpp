@@ -41,9 +41,8 @@ class SqliteReader final : public StoreReader {
   }
 
   Result<std::vector<SliceRow>> slices(std::string_view job, const SliceQuery& query) override {
-    const char* const rest = query.state
-                                 ? " AND id > ?2 AND state = ?4 ORDER BY id LIMIT ?3"
-                                 : " AND id > ?2 ORDER BY id LIMIT ?3";
+    const char* const rest = query.state ? " AND id > ?2 AND state = ?4 ORDER BY id LIMIT ?3"
+                                         : " AND id > ?2 ORDER BY id LIMIT ?3";
     auto statement = select<SliceRow>("slice", rest, job);
     if (!statement) return statement.error();
     statement->bind(2, static_cast<std::int64_t>(query.after_id));
@@ -52,8 +51,7 @@ class SqliteReader final : public StoreReader {
     return read_rows<SliceRow>(database_, *statement);
   }
 
-  Result<GapPage> gaps(std::string_view job, std::uint64_t after,
-                       std::uint32_t rows_max) override {
+  Result<GapPage> gaps(std::string_view job, std::uint64_t after, std::uint32_t rows_max) override {
     auto statement = database_.prepare("SELECT " + columns_of<GapRow>().names + ", no FROM ledger" +
                                        kOfJob + " AND no > ?2 ORDER BY no LIMIT ?3");
     if (!statement) return statement.error();

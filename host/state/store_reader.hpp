@@ -19,9 +19,9 @@
 namespace sluice::state {
 
 struct SliceQuery {
-  std::uint64_t after_id = 0;        ///< the last id of the page before
+  std::uint64_t after_id = 0;         ///< the last id of the page before
   std::optional<SliceState> state{};  ///< one state only
-  std::uint32_t rows_max = 1'000;    ///< at most kPageRowsMax
+  std::uint32_t rows_max = 1'000;     ///< at most kPageRowsMax
 };
 
 struct GapPage {

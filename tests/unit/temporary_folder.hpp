@@ -1,4 +1,6 @@
-// A folder of a test's own, gone at its end.
+// A folder of a test's own, with what a test writes into it; gone with all of that at its end. Its
+// name is random, so that tests of one machine may run side by side. Throws where it cannot be
+// made: that ends the test.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,6 @@
-// The fixture language of these tests: a text in, its problems out as the lines that a user sees.
+// The fixture language of these tests: a text in, a JobConfig or its problems out, the problems as
+// the lines that a user sees. A test names only what it is about: kJobHead is the rest of a valid
+// job. Line numbers of added lines begin at 4.
 #pragma once
 
 #include <string>

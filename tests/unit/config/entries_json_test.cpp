@@ -37,7 +37,11 @@ TEST_CASE("a flat object and Connect's name with config are the same map", "[con
 
 TEST_CASE("numbers and booleans become strings, as Connect does", "[config]") {
   CHECK(flat(R"({"a":1,"b":-7,"c":true,"d":1.5,"e":9223372036854775807,"f":"\u00e4\n"})") ==
-        Map{{"a", "1"}, {"b", "-7"}, {"c", "true"}, {"d", "1.5"}, {"e", "9223372036854775807"},
+        Map{{"a", "1"},
+            {"b", "-7"},
+            {"c", "true"},
+            {"d", "1.5"},
+            {"e", "9223372036854775807"},
             {"f", "\xC3\xA4\n"}});
 }
 

@@ -65,8 +65,9 @@ TEST_CASE("rule 3: an element without a name is refused at its place", "[config]
         Lines{"f:2:3: transforms: element 1 has no name; write name = \"...\", without a comma"});
   CHECK(problems_of("transforms = [{ name = \"a,b\" }]") ==
         Lines{"f:1:15: transforms: element 1 has no name; write name = \"...\", without a comma"});
-  CHECK(problems_of("transforms = [{ name = \"a\" }, 7]") ==
-        Lines{"f:1:31: transforms: element 2 is no table; write { name = \"...\", type = \"...\" }"});
+  CHECK(
+      problems_of("transforms = [{ name = \"a\" }, 7]") ==
+      Lines{"f:1:31: transforms: element 2 is no table; write { name = \"...\", type = \"...\" }"});
 }
 
 TEST_CASE("rule 4: a list of scalars is joined with commas", "[config]") {
@@ -98,8 +99,9 @@ TEST_CASE("rule 5: integers in decimal, floats shortest, no dates, no inf", "[co
 TEST_CASE("rule 6: one key reached twice names both places", "[config]") {
   CHECK(problems_of("a.b = 1\n\"a.b\" = 2") ==
         Lines{"f:2:1: a.b: is already written at 1:1; keep one of the two"});
-  CHECK(problems_of("transforms = [{ name = \"x\", type = \"a\" }]\n\"transforms.x.type\" = \"b\"") ==
-        Lines{"f:2:1: transforms.x.type: is already written at 1:29; keep one of the two"});
+  CHECK(
+      problems_of("transforms = [{ name = \"x\", type = \"a\" }]\n\"transforms.x.type\" = \"b\"") ==
+      Lines{"f:2:1: transforms.x.type: is already written at 1:29; keep one of the two"});
 }
 
 TEST_CASE("rule 7: an empty list is the empty string", "[config]") {
@@ -108,7 +110,8 @@ TEST_CASE("rule 7: an empty list is the empty string", "[config]") {
 
 TEST_CASE("a key's position is where its first part begins on its line", "[config]") {
   const std::string text =
-      "[tasks]\n  max = 4\n[a]\nb.c = 1\nb.\"d e\" = 2\nt = { x.y = 1, z = 2 }\n\"\xC3\xA4\".b = 1\n";
+      "[tasks]\n  max = 4\n[a]\nb.c = 1\nb.\"d e\" = 2\nt = { x.y = 1, z = 2 }\n\"\xC3\xA4\".b = "
+      "1\n";
   CHECK(position_of(text, "tasks.max") == Position{2, 3});
   CHECK(position_of(text, "a.b.c") == Position{4, 1});
   CHECK(position_of(text, "a.b.d e") == Position{5, 1});
@@ -118,10 +121,10 @@ TEST_CASE("a key's position is where its first part begins on its line", "[confi
 
 TEST_CASE("the same key or table twice is a parse error with the line", "[config]") {
   const std::string hint =
-      "; a key or table stands once, and a key that is also the beginning of another one is written "
+      "; a key or table stands once, and a key that is also the beginning of another one is "
+      "written "
       "in quotes: \"key.converter\" = \"x\" beside \"key.converter.schemas.enable\" = false";
-  CHECK(problems_of("a = 1\na = 2") ==
-        Lines{"f:2:5: cannot redefine existing integer 'a'" + hint});
+  CHECK(problems_of("a = 1\na = 2") == Lines{"f:2:5: cannot redefine existing integer 'a'" + hint});
   CHECK(problems_of("[a]\nb = 1\n[a]\nc = 1") ==
         Lines{"f:3:1: cannot redefine existing table 'a'" + hint});
   CHECK(problems_of("key.converter = \"x\"\nkey.converter.schemas.enable = false") ==

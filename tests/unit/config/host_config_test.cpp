@@ -37,8 +37,9 @@ TEST_CASE("a host file needs the brokers and nothing else", "[config]") {
   CHECK(config.log_level == LogLevel::Info);
   CHECK(config.log_format == LogFormat::Auto);
   CHECK(config.slices_per_second_max == 20'000);
-  CHECK(host_problems("") ==
-        Lines{"f: kafka.bootstrap.servers: missing; write the brokers, for example localhost:9092"});
+  CHECK(
+      host_problems("") ==
+      Lines{"f: kafka.bootstrap.servers: missing; write the brokers, for example localhost:9092"});
 }
 
 TEST_CASE("under systemd the state folder is the service's", "[config]") {

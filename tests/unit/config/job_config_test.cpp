@@ -81,8 +81,9 @@ TEST_CASE("worker.credit.records follows slice.max.records unless it is written"
 
 TEST_CASE("choices reach the struct by their names", "[config]") {
   CHECK(job_with("mode = \"once\"").mode == Mode::Once);
-  const JobConfig job = job_with("consumer.override.auto.offset.reset = \"latest\"\n"
-                                 "consumer.override.isolation.level = \"read_uncommitted\"");
+  const JobConfig job = job_with(
+      "consumer.override.auto.offset.reset = \"latest\"\n"
+      "consumer.override.isolation.level = \"read_uncommitted\"");
   CHECK(job.auto_offset_reset == OffsetReset::Latest);
   CHECK(job.isolation_level == Isolation::ReadUncommitted);
   CHECK(job.consumer.empty());
@@ -122,18 +123,22 @@ TEST_CASE("a file is read by the end of its name", "[config]") {
   const TemporaryFolder folder;
   CHECK(load_job(folder.write("a.toml", kJobHead)).value().name == "orders-archive");
   CHECK(load_job(folder.write("a.json", R"({"name":"j","config":{"topics":"t",
-      "connector.class":"x"}})")).value().name == "j");
+      "connector.class":"x"}})"))
+            .value()
+            .name == "j");
   CHECK(load_job(folder.write("a.properties", "name=p\ntopics=t\nconnector.class=x\n"))
-            .value().name == "p");
-  CHECK(load_job(folder.write("bom.json", "\xEF\xBB\xBF{\"name\":\"b\",\"topics\":\"t\","
-                                          "\"connector.class\":\"x\"}")).value().name == "b");
+            .value()
+            .name == "p");
+  CHECK(load_job(folder.write("bom.json",
+                              "\xEF\xBB\xBF{\"name\":\"b\",\"topics\":\"t\","
+                              "\"connector.class\":\"x\"}"))
+            .value()
+            .name == "b");
 }
 
 TEST_CASE("a file that cannot be read, or is no job file, is one problem", "[config]") {
   const TemporaryFolder folder;
-  const auto text = [](const std::filesystem::path& file) {
-    return load_job(file).error().text();
-  };
+  const auto text = [](const std::filesystem::path& file) { return load_job(file).error().text(); };
   const std::string path = folder.path().string();
   CHECK(text(folder.path() / "none.toml") ==
         path + "/none.toml: cannot be read: No such file or directory");

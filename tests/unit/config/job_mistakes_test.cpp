@@ -34,8 +34,8 @@ TEST_CASE("no message has the value of a Kafka override, which may be a password
   options.kafka_property = [](const std::string&, const std::string&) {
     return std::string{"is no property of librdkafka"};
   };
-  const auto job = parse_job(kJobHead + "consumer.override.sasl.passwort = \"s3cret\"", Format::Toml,
-                             "f", options);
+  const auto job = parse_job(kJobHead + "consumer.override.sasl.passwort = \"s3cret\"",
+                             Format::Toml, "f", options);
   REQUIRE_FALSE(job.has_value());
   CHECK(lines_of(job.error()) ==
         Lines{"f:4:1: consumer.override.sasl.passwort: is no property of librdkafka"});
@@ -69,8 +69,8 @@ TEST_CASE("names of jobs follow one rule after trimming", "[config]") {
                         Format::Json)
                 .empty();
   };
-  for (const std::string name :
-       {"a b", "a/b", "a%2Fb", "\xC3\xA4-\xC3\xB6", "a?b", "a#b", ".", "..", "", "a\\nb", "a\\u0000b"}) {
+  for (const std::string name : {"a b", "a/b", "a%2Fb", "\xC3\xA4-\xC3\xB6", "a?b", "a#b", ".",
+                                 "..", "", "a\\nb", "a\\u0000b"}) {
     CAPTURE(name);
     CHECK(refused(name));
   }
@@ -96,9 +96,10 @@ TEST_CASE("topics are named once each, by Kafka's rule", "[config]") {
 }
 
 TEST_CASE("what is not built yet is refused, never ignored", "[config]") {
-  CHECK(problems_after_head("slice.on.failure = \"isolate\"") ==
-        Lines{"f:4:1: slice.on.failure: 'isolate' is not supported yet; write halt, or take the key "
-              "out"});
+  CHECK(
+      problems_after_head("slice.on.failure = \"isolate\"") ==
+      Lines{"f:4:1: slice.on.failure: 'isolate' is not supported yet; write halt, or take the key "
+            "out"});
   CHECK(problems_after_head("slicer.assignment = \"any\"") ==
         Lines{"f:4:1: slicer.assignment: 'any' is not supported yet; write sticky, or take the key "
               "out"});
@@ -169,9 +170,10 @@ TEST_CASE("transforms that do not fit together are refused", "[config]") {
   CHECK(problems_after_head("transforms = \"big\"\n\"transforms.big.type\" = \"f\"\n"
                             "\"transforms.bgi.type\" = \"f\"") ==
         Lines{"f:6:1: transforms.bgi.type: `transforms` lists no bgi; did you mean big?"});
-  CHECK(problems_after_head("[transforms.big]\ntype = \"f\"") ==
-        Lines{"f:5:1: transforms.big.type: `transforms` lists no big; add it there, or take the key "
-              "out"});
+  CHECK(
+      problems_after_head("[transforms.big]\ntype = \"f\"") ==
+      Lines{"f:5:1: transforms.big.type: `transforms` lists no big; add it there, or take the key "
+            "out"});
   CHECK(problems_after_head("transforms = [{ name = \"b.g\", type = \"f\" }]") ==
         Lines{"f:4:1: transforms: 'b.g' is not a name; write A-Z a-z 0-9 _ -",
               "f:4:31: transforms.b.g.type: `transforms` lists no b; add it there, or take the key "
@@ -198,8 +200,9 @@ TEST_CASE("TOML, JSON and .properties agree on a mistake", "[config]") {
         Lines{"f:4:1" + what});
   CHECK(problems_in("name=a\ntopics=t\nconnector.class=x\ntask.max=1", Format::JavaProperties) ==
         Lines{"f:4:1" + what});
-  CHECK(problems_in("{\"name\":\"a\",\"topics\":\"t\",\n\"connector.class\":\"x\",\n\"task.max\":1}",
-                    Format::Json) == Lines{"f:3:1" + what});
+  CHECK(
+      problems_in("{\"name\":\"a\",\"topics\":\"t\",\n\"connector.class\":\"x\",\n\"task.max\":1}",
+                  Format::Json) == Lines{"f:3:1" + what});
 }
 
 }  // namespace sluice::config

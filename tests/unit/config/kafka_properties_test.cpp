@@ -7,8 +7,9 @@
 namespace sluice::config {
 
 TEST_CASE("librdkafka's names pass, in the order of the file", "[config]") {
-  const JobConfig job = job_with("consumer.override.fetch.min.bytes = 7\n"
-                                 "consumer.override.client.rack = \"r1\"");
+  const JobConfig job = job_with(
+      "consumer.override.fetch.min.bytes = 7\n"
+      "consumer.override.client.rack = \"r1\"");
   CHECK(job.consumer == Properties{{"fetch.min.bytes", "7"}, {"client.rack", "r1"}});
   CHECK(job.warnings.empty());
   CHECK(effective(job, "consumer.override.fetch.min.bytes") == "7");

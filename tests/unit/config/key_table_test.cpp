@@ -1,4 +1,5 @@
-// The tables themselves: every row can be read, is documented, and its default is a value of its own.
+// The tables themselves: every row can be read, is documented, and its default is a value of its
+// own.
 #include <catch2/catch.hpp>
 #include <set>
 

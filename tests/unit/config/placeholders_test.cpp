@@ -28,8 +28,8 @@ const Environment kNone = fixed({}, {});
 }  // namespace
 
 TEST_CASE("a text without a placeholder comes back as it is", "[config]") {
-  for (const std::string text : {"", "plain", "$x", "${", "${topic}", "a ${topic} b}", "{env:X}",
-                                 "${:x}", "${ env:X}"}) {
+  for (const std::string text :
+       {"", "plain", "$x", "${", "${topic}", "a ${topic} b}", "{env:X}", "${:x}", "${ env:X}"}) {
     CAPTURE(text);
     CHECK_FALSE(has_placeholder(text));
     CHECK(resolve_placeholders(text, kNone).value() == text);

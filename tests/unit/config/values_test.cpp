@@ -35,8 +35,10 @@ TEST_CASE("a duration that is none is refused and shown", "[config]") {
     return problems_after_head("task.call.timeout.ms = " + written);
   };
   const auto line = [](const std::string& shown) {
-    return Lines{"f:4:1: task.call.timeout.ms: must be a duration: an integer (ms), or a number "
-                 "with ms, s, m, h or d, not '" + shown + "'"};
+    return Lines{
+        "f:4:1: task.call.timeout.ms: must be a duration: an integer (ms), or a number "
+        "with ms, s, m, h or d, not '" +
+        shown + "'"};
   };
   for (const std::string text : {"-1s", "inf", "", "10 parsecs", "30 s", "1w", "+5s", "1e3", "-1",
                                  "0x10", "s", "1..5s", "99999999999999999999", "nan"}) {
@@ -59,7 +61,8 @@ TEST_CASE("a size is bytes or KiB, MiB, GiB, and shown in bytes", "[config]") {
     CAPTURE(text);
     CHECK(problems_after_head("slice.max.bytes = \"" + text + "\"") ==
           Lines{"f:4:1: slice.max.bytes: must be a size: an integer (bytes), or a number with KiB, "
-                "MiB or GiB, not '" + text + "'"});
+                "MiB or GiB, not '" +
+                text + "'"});
   }
 }
 
@@ -102,7 +105,8 @@ TEST_CASE("what is shown of a text is short and has no control characters", "[co
   CHECK(in_quotes("a\nb\x01") == "'a\\x0Ab\\x01'");
   CHECK(in_quotes(std::string(100, 'x')) == "'" + std::string(60, 'x') + "...'");
   // 59 letters and an umlaut of two bytes: cut behind it, not inside it.
-  CHECK(in_quotes(std::string(59, 'x') + "\xC3\xA4z") == "'" + std::string(59, 'x') + "\xC3\xA4...'");
+  CHECK(in_quotes(std::string(59, 'x') + "\xC3\xA4z") ==
+        "'" + std::string(59, 'x') + "\xC3\xA4...'");
 }
 
 }  // namespace sluice::config

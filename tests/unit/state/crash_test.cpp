@@ -1,5 +1,6 @@
 // kill -9 of the writer at random moments: after reopening, the rows are those of a prefix of its
 // change sets that has at least everything it was told to be durable.
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,11 @@ ChangeSet change_number(std::uint64_t n) {
   }
 }
 
+/// The moment of death is meant to be anywhere inside a commit.
+void let_a_while_pass(Random& random) {
+  for (std::uint64_t turns = random.below(20'000); turns > 0; --turns) ::sched_yield();
+}
+
 /// Kills a writer after it acknowledged `count` change sets and a moment more; the last token told.
 std::uint64_t run_and_kill(const TemporaryFolder& folder, std::uint64_t count, Random& random) {
   int pipe_fds[2];
@@ -50,8 +56,7 @@ std::uint64_t run_and_kill(const TemporaryFolder& folder, std::uint64_t count, R
     REQUIRE(::read(pipe_fds[0], &acknowledged, sizeof acknowledged) ==
             static_cast<ssize_t>(sizeof acknowledged));
   }
-  // Not synchronisation: the moment of death is meant to be anywhere inside a commit.
-  ::usleep(static_cast<useconds_t>(random.below(3'000)));
+  let_a_while_pass(random);
   REQUIRE(::kill(writer, SIGKILL) == 0);
   std::uint64_t token = 0;
   while (::read(pipe_fds[0], &token, sizeof token) == static_cast<ssize_t>(sizeof token)) {
@@ -102,7 +107,7 @@ TEST_CASE("after kill -9 while a store is being made, the next start has one", "
       const OpenStore store{folder};
       ::pause();
     }
-    ::usleep(static_cast<useconds_t>(random.below(15'000)));
+    let_a_while_pass(random);
     REQUIRE(::kill(writer, SIGKILL) == 0);
     REQUIRE(::waitpid(writer, nullptr, 0) == writer);
     OpenStore store{folder};

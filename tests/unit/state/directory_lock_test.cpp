@@ -1,4 +1,5 @@
-// slicer.md S8: one host per state directory; the lock lives as long as the last process that has it.
+// slicer.md S8: one host per state directory; the lock lives as long as the last process that has
+// it.
 #include "host/state/directory_lock.hpp"
 
 #include <fcntl.h>
@@ -90,11 +91,11 @@ TEST_CASE("a waiting host tells once whom it waits for, and goes on when they ar
   const TemporaryFolder folder;
   OtherProcess host{[&] { new DirectoryLock{DirectoryLock::try_acquire(folder.path()).value()}; }};
   std::vector<std::string> told;
-  const auto lock = DirectoryLock::acquire(folder.path(), std::chrono::hours{1},
-                                           [&](const std::string& whom) {
-                                             told.push_back(whom);
-                                             host.kill();
-                                           });
+  const auto lock =
+      DirectoryLock::acquire(folder.path(), std::chrono::hours{1}, [&](const std::string& whom) {
+        told.push_back(whom);
+        host.kill();
+      });
   CHECK(lock.has_value());
   CHECK(told.size() == 1);
 }

@@ -107,9 +107,9 @@ TEST_CASE("nothing is folded across a hole, a parked or a skipped range", "[stat
   parked.state = SliceState::Parked;
   SliceRow skipped = completed(5, 40, 50, 300);
   skipped.state = SliceState::Skipped;
-  store.put({completed(1, 0, 10, 400), parked, completed(3, 20, 30, 300),
-             completed(4, 30, 40, 300), skipped, completed(6, 50, 60, 300),
-             completed(7, 70, 80, 300), completed(8, 80, 90, 300)});
+  store.put({completed(1, 0, 10, 400), parked, completed(3, 20, 30, 300), completed(4, 30, 40, 300),
+             skipped, completed(6, 50, 60, 300), completed(7, 70, 80, 300),
+             completed(8, 80, 90, 300)});
   CHECK(store.fold(kKeepNone) == 1);  // 3 and 4 alone: 6 and 7 have a hole between them
   const auto rows = all_rows(store.folder);
   REQUIRE(rows.size() == 7);

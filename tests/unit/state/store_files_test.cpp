@@ -60,10 +60,10 @@ TEST_CASE("a missing database beside its witness is refused, not made anew", "[s
   fs::remove(folder.path() / "state.db");
   const Error error = open_error(folder);
   CHECK(error.code() == ErrorCode::Store);
-  CHECK(error.message() ==
-        "state store: " + folder.path().string() + "/state.db: is missing, but " +
-            folder.path().string() + "/store.id says that a store was here; restore it from a "
-            "backup, or remove store.id to begin without frontiers");
+  CHECK(error.message() == "state store: " + folder.path().string() +
+                               "/state.db: is missing, but " + folder.path().string() +
+                               "/store.id says that a store was here; restore it from a "
+                               "backup, or remove store.id to begin without frontiers");
   CHECK_FALSE(fs::exists(folder.path() / "state.db"));
   CHECK_FALSE(open_store_reader(folder.path()).has_value());
 }
@@ -126,9 +126,10 @@ TEST_CASE("a file that is no database is damage", "[state]") {
   folder.write("state.db", text);
   const Error error = open_error(folder);
   CHECK(error.code() == ErrorCode::Store);
-  CHECK(error.message() == "state store: " + folder.path().string() +
-                               "/state.db: is damaged: file is not a database; nothing was changed; "
-                               "restore the folder from a backup");
+  CHECK(error.message() ==
+        "state store: " + folder.path().string() +
+            "/state.db: is damaged: file is not a database; nothing was changed; "
+            "restore the folder from a backup");
   CHECK(text_of(folder.path() / "state.db") == text);
 }
 
@@ -169,10 +170,11 @@ TEST_CASE("a store of another schema is refused with both numbers", "[state]") {
   run_sql(folder.path() / "state.db", "PRAGMA user_version = 2");
   const Error error = open_error(folder);
   CHECK(error.code() == ErrorCode::Incompatible);
-  CHECK(error.message() ==
-        "state store: " + folder.path().string() +
-            "/state.db: has schema 2, this Sluice has schema 1; start the version that wrote it, or "
-            "restore the backup made before it");
+  CHECK(
+      error.message() ==
+      "state store: " + folder.path().string() +
+          "/state.db: has schema 2, this Sluice has schema 1; start the version that wrote it, or "
+          "restore the backup made before it");
   CHECK_FALSE(open_store_reader(folder.path()).has_value());
 }
 
@@ -208,8 +210,8 @@ TEST_CASE("a state directory that cannot be written is an error that names it", 
   const auto lock = DirectoryLock::try_acquire(locked);
   REQUIRE_FALSE(lock.has_value());
   CHECK(lock.error().code() == ErrorCode::Io);
-  CHECK(lock.error().message() == "open the state directory's lock: " + locked.string() +
-                                      "/lock: Permission denied");
+  CHECK(lock.error().message() ==
+        "open the state directory's lock: " + locked.string() + "/lock: Permission denied");
   CHECK_FALSE(DirectoryLock::try_acquire(locked / "deeper").has_value());
 }
 

@@ -1,4 +1,6 @@
-// A store in a folder of its own, and rows with every field set, so that a forgotten column shows.
+// The fixture language of the store's tests: a store in a folder of its own that lives as often as
+// hosts do, and rows with every field set to a number of its own, so that a forgotten or swapped
+// column shows.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -60,12 +60,10 @@ TEST_CASE("what is open is loaded, and the completed row that ends at the fronti
   ChangeSet changes;
   changes.partitions = {some_partition("orders", 3)};
   changes.partitions[0].frontier = 40;
-  changes.slices_upserted = {some_slice(1, 0, 10, SliceState::Completed),
-                             some_slice(2, 10, 20, SliceState::Parked),
-                             some_slice(3, 20, 30, SliceState::Skipped),
-                             some_slice(4, 30, 40, SliceState::Completed),
-                             some_slice(5, 40, 50, SliceState::Ready),
-                             some_slice(6, 50, 60, SliceState::DeadLettered)};
+  changes.slices_upserted = {
+      some_slice(1, 0, 10, SliceState::Completed), some_slice(2, 10, 20, SliceState::Parked),
+      some_slice(3, 20, 30, SliceState::Skipped),  some_slice(4, 30, 40, SliceState::Completed),
+      some_slice(5, 40, 50, SliceState::Ready),    some_slice(6, 50, 60, SliceState::DeadLettered)};
   REQUIRE(store.apply("orders", changes));
   const JobState job = store->load_job("orders").value();
   REQUIRE(job.slices.size() == 2);
@@ -116,9 +114,9 @@ TEST_CASE("executions are numbered per job, end with a reason and can go on", "[
   OpenStore store{folder};
   CHECK(store->begin_execution("a", ExecutionMode::Once, kNowMs).value().number == 1);
   REQUIRE(store->set_execution_state("a", 1, ExecutionState::Failed, "no broker", kNowMs + 5));
-  CHECK(*store->load_job("a").value().execution ==
-        ExecutionRow{1, ExecutionMode::Once, ExecutionState::Failed, kNowMs, kNowMs + 5,
-                     "no broker"});
+  CHECK(*store->load_job("a").value().execution == ExecutionRow{1, ExecutionMode::Once,
+                                                                ExecutionState::Failed, kNowMs,
+                                                                kNowMs + 5, "no broker"});
   REQUIRE(store->set_execution_state("a", 1, ExecutionState::Running, "", kNowMs + 6));
   CHECK(store->load_job("a").value().execution->ended_ms == 0);
   CHECK(store->begin_execution("a", ExecutionMode::Persistent, kNowMs).value().number == 2);
@@ -151,8 +149,8 @@ TEST_CASE("a reader beside the writer pages through slices, gaps and executions"
   for (std::uint64_t id = 1; id <= 5; ++id) {
     changes.slices_upserted.push_back(
         some_slice(id, 0, 1, id == 3 ? SliceState::Parked : SliceState::Completed));
-    changes.gaps.push_back(GapRow{1, "orders", 3, 1, 2, 10, 20, Cause::Expired, 7, id, kNowMs,
-                                  "low watermark 20"});
+    changes.gaps.push_back(
+        GapRow{1, "orders", 3, 1, 2, 10, 20, Cause::Expired, 7, id, kNowMs, "low watermark 20"});
   }
   REQUIRE(store.apply("orders", changes));
 
