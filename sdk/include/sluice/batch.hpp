@@ -1,12 +1,10 @@
 // The records of one put or process: of one partition and one slice, in offset order, perhaps none.
 // Looking at a record (iterator, operator[]) stores its index where the host sees it, so that a
-// crash names its record; that is one plain store, 0.1 ns. A Batch is a view and dies with the
+// crash names its record; that is one plain store, 0.2 ns. A Batch is a view and dies with the
 // call.
 #pragma once
 
 #include <sluice/host.hpp>
-
-#include <atomic>
 
 namespace sluice {
 
@@ -23,7 +21,9 @@ class Batch {
 
     Iterator() = default;
     Record operator*() const {
-      std::atomic_ref<std::uint32_t>{*position_}.store(index_, std::memory_order_relaxed);
+      // volatile and not atomic_ref: one plain store either way, but GCC takes an atomic one for a
+      // barrier and spills the author's loop variables around it: 1.9 instead of 0.75 ns a record.
+      *const_cast<volatile std::uint32_t*>(position_) = index_;
       return Record{at_};
     }
     Iterator& operator++() {

@@ -1,0 +1,2 @@
+// The layout as C++11 sees it.
+#include "abi/abi_layout.h"
