@@ -1,5 +1,5 @@
-/* A sink in plain C11: what an author without C++ writes. It counts the bytes of values and logs the
- * sum when it flushes; "bad" is a bad record, "fail" fails the slice. */
+/* A sink in plain C11: what an author without C++ writes. It counts the bytes of values and logs
+ * the sum when it flushes. "bad" is a bad record, "fail" fails the slice. */
 #include <sluice/abi.h>
 
 #include <stdio.h>
