@@ -142,7 +142,8 @@ class HostClient {
   /// Sends offsets to the group's coordinator; `done` is called from poll(), once, unless the
   /// client is destroyed first. One group's commits are applied in the order they are answered: the
   /// caller sends the next one when the last is done.
-  void commit(const std::string& group, std::span<const GroupOffset> offsets, CommitCallback done);
+  void commit(const std::string& group, std::span<const GroupOffset> offsets, int timeout_ms,
+              CommitCallback done);
   /// An eventfd: readable when poll() has something to do.
   int event_fd() const { return event_fd_.fd(); }
   void poll();
@@ -153,6 +154,7 @@ class HostClient {
 
   Result<> append_committed(const std::string& group, std::span<const TopicPartition> asked,
                             int timeout_ms, std::vector<CommittedOffset>& found);
+  Result<> check_describes_groups(int timeout_ms);
   void resolve_by_leader(std::span<ResolvedOffset* const> wanted, LogPoint point, int timeout_ms);
 
   EventFd event_fd_;  ///< outlives the queue that writes to it

@@ -14,6 +14,7 @@ namespace {
 /// More in one call brings nothing: 1,024 is what the raw baseline of facts 2.3 uses.
 constexpr std::size_t kFetchRecordsMax = 4096;
 constexpr std::size_t kDiscardRecords = 1024;
+constexpr int kStopHops = 2;
 /// At 570,000 records/s with a 2 MB queue this gives about 100 nudges a second (facts 4.2).
 constexpr std::chrono::milliseconds kNudgeInterval{2};
 constexpr std::uint64_t kEventFdOne = 1;
@@ -71,7 +72,9 @@ PartitionReader::PartitionReader(Reader& reader, std::string topic, std::uint32_
 
 PartitionReader::~PartitionReader() = default;
 
-// Unforwarded before the first assign, or early records would go to the consumer's own queue.
+// Before every assign, not once: an unassign while the topic's metadata is unknown frees the
+// library's partition object, and the next assign makes another with another queue. Unforwarded
+// before the assign, or early records would go to the consumer's own queue.
 Result<> PartitionReader::attach() {
   queue_.reset(rd_kafka_queue_get_partition(reader_.client_.get(), topic_.c_str(), partition_));
   if (!queue_) {
@@ -92,9 +95,9 @@ void PartitionReader::restart_at(std::int64_t offset) {
 }
 
 Result<> PartitionReader::assign(std::int64_t offset) {
+  SLUICE_TRY(attach());
   restart_at(offset);
   stopped_ = false;
-  fetching_ = false;
   self_->elems[0].offset = offset;
   return result_of("assign", partition_name(topic_, partition_),
                    rd_kafka_incremental_assign(reader_.client_.get(), self_.get()));
@@ -104,6 +107,8 @@ void PartitionReader::unassign() {
   // Fails only where the assignment is gone already, which is what is wanted.
   static_cast<void>(result_of("unassign", topic_,
                               rd_kafka_incremental_unassign(reader_.client_.get(), self_.get())));
+  reader_.await_stop();
+  discard_queued();
 }
 
 Result<> PartitionReader::refetch(std::int64_t offset) {
@@ -112,19 +117,15 @@ Result<> PartitionReader::refetch(std::int64_t offset) {
   return assign(offset);
 }
 
-void PartitionReader::seek(std::int64_t offset) {
+Result<> PartitionReader::seek(std::int64_t offset) {
   SLUICE_ASSERT(offset >= 0, offset);
-  // librdkafka drops a seek without a word while the fetcher is stopped (after an expired offset)
-  // or still stopping (between unassign and assign), so only a fetcher that is known to run gets
-  // one.
-  if (!stopped_ && fetching_) {
-    restart_at(offset);
-    self_->elems[0].offset = offset;
-    const auto sought = result_of("seek", partition_name(topic_, partition_),
-                                  rd_kafka_seek_partitions(reader_.client_.get(), self_.get(), 0));
-    if (sought && self_->elems[0].err == RD_KAFKA_RESP_ERR__IN_PROGRESS) return;
-  }
-  static_cast<void>(refetch(offset));
+  if (stopped_) return refetch(offset);  // librdkafka drops a seek of a stopped fetcher in silence
+  restart_at(offset);
+  self_->elems[0].offset = offset;
+  // Timeout 0: another one is divided by 1,000 in 2.0 (facts 4.4); the barrier stands at once.
+  SLUICE_TRY(result_of("seek", partition_name(topic_, partition_),
+                       rd_kafka_seek_partitions(reader_.client_.get(), self_.get(), 0)));
+  return {};
 }
 
 FetchResult PartitionReader::fetch(std::size_t records_max) {
@@ -134,7 +135,9 @@ FetchResult PartitionReader::fetch(std::size_t records_max) {
   auto& arrivals = reader_.arrivals_;
   if (arrivals.size() < wanted) arrivals.resize(wanted);
   // Timeout 0: with any other the library waits the whole time for a full array (facts 4.4).
+  reader_.serving_ = &result;
   const auto got = rd_kafka_consume_batch_queue(queue_.get(), 0, arrivals.data(), wanted);
+  reader_.serving_ = nullptr;
   const auto arrived = got > 0 ? static_cast<std::size_t>(got) : 0;
   result.drained = arrived < wanted;
   if (arrived == 0) return result;
@@ -143,21 +146,22 @@ FetchResult PartitionReader::fetch(std::size_t records_max) {
   auto handing = Handing::On;
   for (std::size_t i = 0; i < arrived; ++i) {
     rd_kafka_message_t* message = arrivals[i];
-    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && handing == Handing::On) {
+    const bool record = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+    // A record below the position can only come from a seek that was lost: never handed out.
+    if (record && handing == Handing::On && message->offset >= next_offset_) {
       arrivals[kept++] = message;
       continue;
     }
-    if (handing == Handing::On) handing = take_event(*message, result);
+    if (!record && handing == Handing::On) handing = take_event(*message, result);
     rd_kafka_message_destroy(message);
   }
   if (kept > 0) {
     result.block = reader_.pool_.make({arrivals.data(), kept}, topic_index_);
     next_offset_ = result.block.last_offset() + 1;
-    fetching_ = true;
     position_is_stale_ = false;
   }
-  if (handing == Handing::Stopped) {
-    seek(next_offset_);
+  if (handing == Handing::Again) {
+    again_at(next_offset_, result);
     result.drained = true;
   }
   if (reader_.nudges_) reader_.nudge_if_low(queued(), result.block);
@@ -169,23 +173,28 @@ PartitionReader::Handing PartitionReader::take_event(const rd_kafka_message_t& e
   if (event.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
     eof_offset_ = event.offset;
     result.eof_offset = event.offset;
-    fetching_ = true;
     position_is_stale_ = false;
     return Handing::On;
   }
   if (event.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
-    // It carries no version, so it survives a seek: one from before the last start is not ours.
-    if (event.offset < start_offset_) return Handing::On;
     stopped_ = true;
-    result.expired = true;
-    return Handing::On;
+    // It carries no version, so it survives a seek; and the fetcher that it stopped has dropped
+    // that.
+    const bool from_before_seek = event.offset < start_offset_;
+    result.expired = !from_before_seek;
+    return from_before_seek ? Handing::Again : Handing::On;
   }
   const char* why = rd_kafka_message_errstr(&event);
   result.error =
       Error{error_code_of(event.err), "fetch: " + partition_name(topic_, partition_) +
                                           " at offset " + std::to_string(event.offset) + ": " +
                                           (why != nullptr ? why : rd_kafka_err2str(event.err))};
-  return is_damaged(event.err) ? Handing::Stopped : Handing::On;
+  return is_damaged(event.err) ? Handing::Again : Handing::On;
+}
+
+void PartitionReader::again_at(std::int64_t offset, FetchResult& result) {
+  const auto restarted = seek(offset);
+  if (!restarted && !result.error) result.error = restarted.error();
 }
 
 std::int64_t PartitionReader::library_position() const {
@@ -242,6 +251,8 @@ Result<> Reader::connect(const Properties& properties) {
   auto conf = make_conf(properties);
   if (!conf) return conf.error();
   ask_for_events(conf->get());
+  rd_kafka_conf_set_opaque(conf->get(), this);
+  rd_kafka_conf_set_error_cb(conf->get(), &Reader::on_error);
   queue_records_max_ = conf_number(conf->get(), "queued.min.messages");
   queue_bytes_max_ = conf_number(conf->get(), "queued.max.messages.kbytes") * 1024;
   auto client = make_client(RD_KAFKA_CONSUMER, std::move(*conf));
@@ -254,12 +265,24 @@ Result<> Reader::connect(const Properties& properties) {
                    rd_kafka_set_log_queue(client_.get(), log_queue_.get()));
 }
 
+// "Topic does not exist" and its like come through the partition's queue, but as a callback made
+// while that queue is read and not as a message.
+void Reader::on_error(rd_kafka_t*, int error, const char* reason, void* opaque) {
+  auto& reader = *static_cast<Reader*>(opaque);
+  const auto code = static_cast<rd_kafka_resp_err_t>(error);
+  if (reader.serving_ != nullptr) {
+    reader.serving_->error = Error{error_code_of(code), std::string{"fetch: "} + reason};
+  } else {
+    reader.events_.push_back({kind_of(code, reason), reason});
+  }
+}
+
 Reader::~Reader() {
   while (!partitions_.empty()) close(*partitions_.back());
 }
 
-// librdkafka forgets a partition object, and that its queue is unforwarded, with the last handle of
-// its topic: one handle per topic lives as long as the Reader.
+// Without a handle of its topic librdkafka would forget what it knows of a partition between two
+// assignments, and ask the cluster again: one handle per topic lives as long as the Reader.
 Result<> Reader::keep_topic(const std::string& topic) {
   if (topics_.contains(topic)) return {};
   Handle<rd_kafka_topic_t> handle{rd_kafka_topic_new(client_.get(), topic.c_str(), nullptr)};
@@ -277,7 +300,6 @@ Result<PartitionReader*> Reader::open(std::string_view topic, std::uint32_t topi
   SLUICE_TRY(keep_topic(std::string{topic}));
   std::unique_ptr<PartitionReader> opened{
       new PartitionReader{*this, std::string{topic}, topic_index, partition}};
-  SLUICE_TRY(opened->attach());
   SLUICE_TRY(opened->assign(offset));
   partitions_.push_back(std::move(opened));
   return partitions_.back().get();
@@ -286,13 +308,22 @@ Result<PartitionReader*> Reader::open(std::string_view topic, std::uint32_t topi
 void Reader::close(PartitionReader& partition) {
   partition.unassign();
   rd_kafka_queue_io_event_enable(partition.queue_.get(), -1, nullptr, 0);
-  // What is prefetched would stay in memory until the partition is opened again, and an unversioned
-  // "expired" would be told to its next reader.
-  partition.discard_queued();
   const auto found = std::find_if(partitions_.begin(), partitions_.end(),
                                   [&](const auto& open) { return open.get() == &partition; });
   SLUICE_ASSERT(found != partitions_.end(), partition.topic(), partition.partition());
   partitions_.erase(found);
+}
+
+// Stopping a fetcher takes two hops through the library's main thread, and a second stop in between
+// is never answered: then no assignment of this client is served again, of no partition. Two
+// questions that the same thread answers in order outlast the two hops.
+void Reader::await_stop() {
+  for (int hop = 0; hop < kStopHops; ++hop) {
+    rd_kafka_topic_partition_list_t* subscribed = nullptr;
+    if (rd_kafka_subscription(client_.get(), &subscribed) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      rd_kafka_topic_partition_list_destroy(subscribed);
+    }
+  }
 }
 
 void Reader::poll() {

@@ -79,7 +79,7 @@ class PartitionReader {
   std::size_t queued() const;
 
   /// The next fetch starts at `offset`; what was prefetched is dropped.
-  void seek(std::int64_t offset);
+  Result<> seek(std::int64_t offset);
   /// The same by a new assignment: the cure for a fetch that makes no progress (facts 4.5).
   Result<> refetch(std::int64_t offset);
 
@@ -89,7 +89,7 @@ class PartitionReader {
 
  private:
   friend class Reader;
-  enum class Handing { On, Stopped };
+  enum class Handing { On, Again };
 
   PartitionReader(Reader& reader, std::string topic, std::uint32_t topic_index,
                   std::int32_t partition);
@@ -99,6 +99,7 @@ class PartitionReader {
   void unassign();
   void restart_at(std::int64_t offset);
   void discard_queued();
+  void again_at(std::int64_t offset, FetchResult& result);
   Handing take_event(const rd_kafka_message_t& event, FetchResult& result);
   std::int64_t library_position() const;
 
@@ -113,8 +114,7 @@ class PartitionReader {
   std::optional<std::int64_t> eof_offset_;
   std::int64_t stale_position_ = 0;  ///< the library's answer from before the last seek
   bool position_is_stale_ = false;
-  bool fetching_ = false;  ///< something has arrived since the last assignment
-  bool stopped_ = false;   ///< expired: only a new assignment starts it again
+  bool stopped_ = false;  ///< expired: only a new assignment starts it again
 };
 
 class Reader {
@@ -142,8 +142,10 @@ class Reader {
   friend class PartitionReader;
   Reader() = default;
 
+  static void on_error(rd_kafka_t* client, int error, const char* reason, void* opaque);
   Result<> connect(const Properties& properties);
   Result<> keep_topic(const std::string& topic);
+  void await_stop();
   void nudge_if_low(std::size_t queued, const RecordBlock& last_block);
 
   EventFd wake_;  ///< outlives the queues that write to it
@@ -153,6 +155,7 @@ class Reader {
   std::map<std::string, Handle<rd_kafka_topic_t>, std::less<>> topics_;
   std::vector<std::unique_ptr<PartitionReader>> partitions_;
   std::vector<rd_kafka_message_t*> arrivals_;  ///< scratch of fetch()
+  FetchResult* serving_ = nullptr;             ///< whose queue is being read
   BlockPool pool_;
   ClientEvents events_;
   bool nudges_ = false;
