@@ -1,5 +1,6 @@
 // The file descriptors of a worker: exactly these are open when its main() begins. 0 is /dev/null,
-// 1 and 2 go to the host, which logs them line by line.
+// 1 and 2 go to the host, which logs them line by line. The spawner puts them there
+// (host/supervisor/spawner.hpp), the worker finds them by number; nothing else is inherited.
 #pragma once
 
 namespace sluice::ipc {
