@@ -50,8 +50,8 @@ class Logger {
  public:
   /// `clock` must outlive every copy of the logger.
   Logger(const Clock& clock, LogOptions options, WriteLine write);
-  /// To file descriptor 2. Without a format: Journald if that is journald's socket (JOURNAL_STREAM),
-  /// else Text.
+  /// To file descriptor 2. Without a format: Journald if that is journald's socket
+  /// (JOURNAL_STREAM), else Text.
   static Logger to_stderr(const Clock& clock, Level least, std::optional<Format> format = {});
 
   Logger with_job(std::string_view name) const;

@@ -10,7 +10,7 @@ namespace sluice::slicer {
 
 WaitReason Core::blocked(const Partition& partition, Milliseconds now) const {
   if (stopping_) return WaitReason::Stopping;
-  if (partition.durable_frontier < 0) return WaitReason::StartNotDurable;
+  if (partition.durable_frontier < 0 || partition.held_until > 0) return WaitReason::NotDurable;
   if (partition.slot == kNoSlot || !workers_[partition.slot].up()) return WaitReason::NoWorker;
   if (partition.moving_to != kNoSlot) return WaitReason::Moving;
   if (partition.verifying) return WaitReason::Verifying;

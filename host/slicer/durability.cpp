@@ -160,6 +160,7 @@ std::vector<FrontierCommit> Core::persisted(std::uint64_t token, Milliseconds no
   for (const auto& [index, frontier] : under_way_) {
     Partition& partition = partitions_[index];
     partition.durable_frontier = frontier;
+    if (partition.held_until <= token) partition.held_until = 0;
     if (frontier > partition.committed_frontier) {
       partition.committed_frontier = frontier;
       commits.push_back({partition.tp, frontier});

@@ -55,8 +55,8 @@ std::string_view wait_reason_name(WaitReason reason) {
   switch (reason) {
     case WaitReason::None:
       return "none";
-    case WaitReason::StartNotDurable:
-      return "start_not_durable";
+    case WaitReason::NotDurable:
+      return "not_durable";
     case WaitReason::NoEnd:
       return "no_end";
     case WaitReason::NoWorker:

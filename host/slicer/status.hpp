@@ -19,7 +19,7 @@ enum class PartitionState : std::uint8_t { Running, Idle, Waiting, Halted, Finis
 /// Why a partition does not move although it has something to do.
 enum class WaitReason : std::uint8_t {
   None,
-  StartNotDurable,  ///< its start position is not yet on disk (S2)
+  NotDurable,       ///< its start (S2), or that a slice of it was parked, is not yet on disk
   NoEnd,            ///< nobody has said where its log ends
   NoWorker,         ///< its slot has no running worker
   Suspect,          ///< a slice of it runs alone, or waits for its slot's respawn (F1)

@@ -30,6 +30,14 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+bool is_folder(const std::string& path) {
+  struct stat status {};
+  const int error = errno;
+  const bool answer = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  errno = error;
+  return answer;
+}
+
 /// A name in a folder is durable when the folder is synced. File systems that cannot sync a folder
 /// say EINVAL, and those keep names by themselves.
 void sync_folder(const std::string& folder) {
@@ -48,9 +56,9 @@ void sync_folder(const std::string& folder) {
 /// Exclusive, of this open file description: other fds of the same process do not own it.
 class Lock {
  public:
-  Lock(int fd, const std::string& path) : fd_{fd} {
+  Lock(int fd, const std::string& path, int wait_ms) : fd_{fd} {
     using Clock = std::chrono::steady_clock;
-    const auto deadline = Clock::now() + std::chrono::milliseconds{kLockWaitMs};
+    const auto deadline = Clock::now() + std::chrono::milliseconds{wait_ms};
     auto wait = std::chrono::microseconds{50};
     while (!set(F_WRLCK)) {
       if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
@@ -86,13 +94,14 @@ void create_folders_of(const std::string& path) {
     const std::string folder = path.substr(0, slash);
     if (::mkdir(folder.c_str(), kFolderMode) == 0) {
       sync_folder(folder_of(folder));
-    } else if (errno != EEXIST) {
-      throw_errno("create folder", folder);
+    } else if (errno != EEXIST || !is_folder(folder)) {
+      throw_errno("create folder", folder, errno == EEXIST ? ENOTDIR : errno);
     }
   }
 }
 
-LineFile::LineFile(std::string path) : path_{std::move(path)} {
+LineFile::LineFile(std::string path, int lock_wait_ms)
+    : path_{std::move(path)}, lock_wait_ms_{lock_wait_ms} {
   open();
 }
 
@@ -126,7 +135,7 @@ void LineFile::close() {
 
 std::size_t LineFile::append(std::string_view lines) {
   follow_the_path();
-  const Lock lock{fd_, path_};
+  const Lock lock{fd_, path_, lock_wait_ms_};
   std::size_t cut_bytes = 0;
   const off_t size_before = cut_unfinished_line(cut_bytes);
   is_dirty_ = true;

@@ -17,10 +17,13 @@
 
 namespace sluice::lines {
 
+/// A lock is held for one append; one held so long belongs to a process that was stopped.
+inline constexpr int kLockWaitMs = 5000;
+
 class LineFile {
  public:
   /// Opens or creates the file (0640) and its folders (0750).
-  explicit LineFile(std::string path);
+  explicit LineFile(std::string path, int lock_wait_ms = kLockWaitMs);
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
   ~LineFile();
@@ -44,6 +47,7 @@ class LineFile {
   void write_all(std::string_view lines, off_t size_before);
 
   std::string path_;
+  int lock_wait_ms_;
   int fd_ = -1;
   bool is_dirty_ = false;
   bool is_new_ = false;
@@ -51,8 +55,5 @@ class LineFile {
 
 /// Makes the folders that `path` stands in (0750), durably. Throws std::system_error.
 void create_folders_of(const std::string& path);
-
-/// A lock is held for one append; one held so long belongs to a process that was stopped.
-inline constexpr int kLockWaitMs = 5000;
 
 }  // namespace sluice::lines

@@ -11,20 +11,6 @@ namespace {
 constexpr std::string_view kTopic = "{topic}";
 constexpr std::string_view kPartition = "{partition}";
 
-/// A full disk passes, and nothing was kept of the batch: the same call again. The rest says that
-/// the file is not what we think it is: make the plugin anew, which opens it anew.
-[[noreturn]] void throw_for_host(const std::system_error& error) {
-  switch (error.code().value()) {
-    case ENOSPC:
-    case EDQUOT:
-      throw RetriableError{std::string{error.what()} + "; free some space"};
-    case EAGAIN:
-      throw RetriableError{error.what()};
-    default:
-      throw NotConnected{error.what()};
-  }
-}
-
 /// Never a retry, not even for a full disk: a second fdatasync would succeed without the pages.
 void sync_file(LineFile& file) {
   try {
@@ -96,6 +82,18 @@ std::string path_of(std::string_view path_template, std::string_view topic,
     }
   }
   return path;
+}
+
+void throw_for_host(const std::system_error& error) {
+  switch (error.code().value()) {
+    case ENOSPC:
+    case EDQUOT:
+      throw RetriableError{std::string{error.what()} + "; free some space"};
+    case EAGAIN:
+      throw RetriableError{error.what()};
+    default:
+      throw NotConnected{error.what()};
+  }
 }
 
 LineFiles::LineFiles(std::string path_template, Log log)

@@ -10,6 +10,8 @@
 
 #include <sluice/sink.hpp>
 
+#include <system_error>
+
 #include "lines/line_file.hpp"
 
 namespace sluice::lines {
@@ -22,6 +24,9 @@ std::optional<std::string> problem_of_template(std::string_view path_template);
 /// {topic} and {partition} replaced. Bytes that Kafka does not allow in a topic's name, and the
 /// dots of a name of dots only, are written %HH, so that no name climbs out of its folder.
 std::string path_of(std::string_view path_template, std::string_view topic, std::int32_t partition);
+
+/// RetriableError for what passes by itself (a full disk, a lock), NotConnected for the rest.
+[[noreturn]] void throw_for_host(const std::system_error& error);
 
 class LineFiles {
  public:

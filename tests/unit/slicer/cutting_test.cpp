@@ -90,7 +90,7 @@ TEST_CASE("no slice is published before its partition's start position is durabl
   world.found(1, 100);
   world.ready(0);
   CHECK(world.in_flight(0) == 0);
-  CHECK(world.status(0).wait == WaitReason::StartNotDurable);
+  CHECK(world.status(0).wait == WaitReason::NotDurable);
   world.persist();
   CHECK(world.in_flight(0) == 1);
 }

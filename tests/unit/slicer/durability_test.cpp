@@ -160,6 +160,29 @@ TEST_CASE("parked slices stay parked over a restart: resume is not recover (B18,
   CHECK(world.rows_of(0)[0].state == state::SliceState::Parked);
 }
 
+TEST_CASE("nothing runs behind a parked slice before it is on record that it was parked",
+          "[slicer]") {
+  SlicerOptions options = small(OnFailure::Park);
+  options.attempts_max = 1;
+  SlicerFixture world{options};
+  world.found(1, 300);
+  world.ready(0);
+  world.persist_at_once = false;
+  world.complete(0);
+  const auto before = world.slicer().take_changes(world.now);  // does not know of the park
+  world.fail(0);
+  world.return_all(0);
+  world.produce(0, 300);
+  CHECK(world.in_flight(0) == 0);
+  CHECK(world.status(0).wait == WaitReason::NotDurable);
+  world.slicer().persisted(before.token, world.now);
+  world.step();
+  CHECK(world.in_flight(0) == 0);
+  world.persist();
+  REQUIRE(world.in_flight(0) == 1);
+  CHECK(world.in_ring(0).start == 200);
+}
+
 TEST_CASE("a start is a restart: what was halted is tried again (F4)", "[slicer]") {
   SlicerOptions options = small();
   options.attempts_max = 1;
