@@ -1,0 +1,8 @@
+// Dies while it is being loaded.
+#include <csignal>
+
+namespace {
+struct Crash {
+  Crash() { std::raise(SIGSEGV); }
+} crash;
+}  // namespace
