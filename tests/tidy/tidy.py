@@ -33,6 +33,7 @@ TREE_RULES = [
     tree_rules.sources_are_built,
     tree_rules.folders_have_readmes,
     tree_rules.top_level_is_fixed,
+    tree_rules.readmes_name_what_exists,
 ]
 
 

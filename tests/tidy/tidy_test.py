@@ -375,6 +375,13 @@ class TreeTest(unittest.TestCase):
         found = [path for path, _, _ in tree_rules.top_level_is_fixed(files)]
         self.assertEqual(found, ["src", "NOTE.txt"])
 
+    def test_readmes_name_what_exists(self):
+        text = "`ring.hpp` `deep/b.cpp` `host/a/ring.hpp` `name.cpp`\n`gone.hpp` `b.sh`\n"
+        files = tree({"host/a/README.md": text, "host/a/ring.hpp": "", "host/a/deep/b.cpp": ""})
+        found = list(tree_rules.readmes_name_what_exists(files))
+        self.assertEqual([line for _, line, _ in found], [2, 2])
+        self.assertIn("gone.hpp", found[0][2])
+
 
 class BinariesTest(unittest.TestCase):
     def test_imports_are_read_from_nm(self):

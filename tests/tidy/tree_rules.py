@@ -4,6 +4,9 @@ import re
 
 # Folders whose subfolders each need a README.md; a mirror like tests/unit explains itself once.
 PARENTS = ("", "host", "plugins", "tests")
+# `spsc_ring.hpp` or `ipc/spsc_ring.hpp`; not `name.cpp`, which stands for any.
+NAMED_FILE = re.compile(r"`((?!name\.|build/)[\w./-]*\w\.(?:cpp|hpp|h|c|sh|py|md|cmake|in))`")
+LIBRARY_HEADERS = {"rdkafka.h", "sqlite3.h", "dlfcn.h", "sd-daemon.h"}
 TOP_LEVEL_FOLDERS = {"host", "plugins", "ipc", "sdk", "tests", "etc", ".ci"}
 TOP_LEVEL_FILES = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"}
 
@@ -56,3 +59,21 @@ def top_level_is_fixed(tree):
         if "/" not in file.path and not file.path.startswith("."):
             if file.path not in TOP_LEVEL_FILES:
                 yield file.path, 1, f"no further top-level file: {', '.join(sorted(TOP_LEVEL_FILES))}"
+
+
+def readmes_name_what_exists(tree):
+    """A file that a README.md names stands below its folder, or at that path from the root."""
+    paths = {file.path for file in tree}
+    for file in tree:
+        if file.name != "README.md":
+            continue
+        below = "" if file.folder == "." else file.folder + "/"
+        for number, line in enumerate(file.lines, 1):
+            for name in NAMED_FILE.findall(line):
+                known = name in LIBRARY_HEADERS or any(_is_at(path, name, below) for path in paths)
+                if not known:
+                    yield file.path, number, f"{name} is named here and does not exist"
+
+
+def _is_at(path, name, below):
+    return path == name or path.startswith(below) and path.endswith(("/" + name, below + name))
