@@ -135,6 +135,8 @@ class LayoutTest(RuleTest):
         self.assert_caught(
             layout_rules.opening_comment, "a.hpp", "// a\n// b\n// c\n", "#pragma once"
         )
+        self.assert_passes(layout_rules.opening_comment, "tests/a.hpp", "// a\n#pragma once\n")
+        self.assert_caught(layout_rules.opening_comment, "tests/a.hpp", "#pragma once\n", "opens")
         diagram = "// a\n" * 3 + "//    | x |\n" * 20 + "#pragma once\n"
         self.assert_passes(layout_rules.opening_comment, "a.hpp", diagram)
         self.assert_passes(layout_rules.opening_comment, "sdk/include/sluice/abi.h", "/* a */\n")

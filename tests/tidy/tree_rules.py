@@ -58,7 +58,8 @@ def top_level_is_fixed(tree):
     for file in tree:
         if "/" not in file.path and not file.path.startswith("."):
             if file.path not in TOP_LEVEL_FILES:
-                yield file.path, 1, f"no further top-level file: {', '.join(sorted(TOP_LEVEL_FILES))}"
+                allowed = ", ".join(sorted(TOP_LEVEL_FILES))
+                yield file.path, 1, f"no further top-level file: {allowed}"
 
 
 def readmes_name_what_exists(tree):
