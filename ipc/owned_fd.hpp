@@ -1,6 +1,6 @@
-// A file descriptor with one owner: closed once, moved but never copied. Used for memfds, doorbells,
-// pipes and pidfds, by the host's folders as well. It never throws and never reports a failed close:
-// for these kinds of descriptors there is nothing that anybody could do about one.
+// A file descriptor with one owner: closed once, moved but never copied. Used for memfds,
+// doorbells, pipes and pidfds, by the host's folders as well. It never throws and never reports a
+// failed close: for these kinds of descriptors there is nothing that anybody could do about one.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // The checks between a worker's report ring and the host: ipc facts 3.4, steps 1-3 and 6. Apart
 // from HostChannel so that the corruption fuzzer can drive it at full speed over any memory.
+// Host's loop thread. It owns no memory, and the first violation is final.
 #pragma once
 
 #include <cstddef>

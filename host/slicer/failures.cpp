@@ -103,8 +103,8 @@ void Core::park(Partition& partition, Slice& slice, state::SliceError error, Mil
   row.settled_ms = unix_ms(now);
   changes_.add_row(std::move(row));
   notice(Notice::Kind::Parked, partition, &slice, slice.error->message);
-  // What comes behind it may only run when nobody can forget that it was parked: after a crash of the
-  // host it would run again, behind its successors.
+  // What comes behind it may only run when nobody can forget that it was parked: after a crash of
+  // the host it would run again, behind its successors.
   partition.held_until = token_ + 1;
   settle(partition, slice, state::SliceState::Parked, state::Cause::Parked, now);
 }

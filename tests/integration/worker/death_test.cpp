@@ -172,7 +172,7 @@ TEST_CASE("a plugin file that is not the pinned one is not loaded: 78", "[mock]"
   CHECK_THAT(failure_text(worker), Catch::Contains("the job is pinned to 0000"));
 }
 
-TEST_CASE("a secret is resolved in the worker; one that is missing is named and exits 78",
+TEST_CASE("a secret is resolved in the worker, and one that is missing is named and exits 78",
           "[mock]") {
   MockTopic topic{1};
   RunningWorker worker{topic.parameters("ledger", {{"file", "${env:SLUICE_TEST_NOT_SET}"}})};
