@@ -1,5 +1,6 @@
 // One blocking request of librdkafka's admin interface: its options, the queue its answer comes to,
-// and a wait that ends. Internal to host/kafka.
+// and a wait that ends a little after the library's own timeout. The queue lives as long as the
+// call: an answer that comes later is dropped by the library. Internal to host/kafka.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,6 @@
-// A time budget shared by several blocking calls in a row. Internal to host/kafka.
+// A time budget shared by several blocking calls in a row: each gets what the ones before it left.
+// Real time, because librdkafka's timeouts are. Not for the pure cores, which are told the time.
+// Internal to host/kafka.
 #pragma once
 
 #include <algorithm>

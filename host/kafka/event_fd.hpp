@@ -1,5 +1,6 @@
 // An eventfd that librdkafka writes to when a queue that was empty has got something, so that the
-// loop and the worker sleep in one epoll instead of polling. Non-blocking at both ends.
+// loop and the worker sleep in one epoll instead of polling. Non-blocking at both ends. Must
+// outlive every queue that writes to it: librdkafka does not ask whether the number still is ours.
 #pragma once
 
 #include "host/base/error.hpp"

@@ -1,5 +1,6 @@
 // A mock cluster, a producer and a reader for one test: create, fill, read, until. Waiting is on
-// the reader's eventfd with a limit that only a broken reader reaches.
+// the reader's eventfd, with a limit that only a broken reader reaches: there is no sleep, and no
+// bound on how fast anything must be.
 #pragma once
 
 #include <poll.h>

@@ -16,7 +16,7 @@ TEST_CASE("when a partition's leader moves its records go on, each once", "[kafk
   CHECK(read_until(*reader, partition, records(10)).offsets == offsets_between(50, 60));
 }
 
-TEST_CASE("while all brokers are down a fetch is empty and the client says so; then it goes on",
+TEST_CASE("while all brokers are down a fetch is empty and the client says so, then it goes on",
           "[kafka]") {
   MockKafka kafka;
   kafka.create("t");
