@@ -1,5 +1,6 @@
 // Both ends of a channel in one process, and a third hand on the worker's segment: what a wild
-// store of a plugin could reach.
+// store of a plugin could reach. The two ends have mappings of their own, as in production; tests
+// for ThreadSanitizer use RingMemory instead.
 #pragma once
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-// A worker as a real process: forked from the test (which has one thread then), runs `life` over
-// the attached channel, never returns into Catch.
+// A worker as a real process: forked from the test, which has one thread then, runs `life` over the
+// attached channel and never returns into Catch. The test kills and reaps it by hand; here() and
+// stop_here() let both agree on a point in the worker's life without a sleep.
 #pragma once
 
 #include <signal.h>

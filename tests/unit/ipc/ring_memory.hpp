@@ -1,4 +1,6 @@
-// A ring over plain memory: one mapping for both ends, so that ThreadSanitizer sees everything.
+// A ring over plain memory, without host, worker or descriptors. One mapping for both ends, so that
+// ThreadSanitizer sees every access of both (over two mappings of one page it sees strangers).
+// The test owns the memory; each end belongs to one thread.
 #pragma once
 
 #include <memory>

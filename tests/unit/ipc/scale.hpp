@@ -1,4 +1,6 @@
-// SLUICE_FULL=1 in the environment: the long version of a randomised test.
+// How long a randomised test runs, and its source of chance. SLUICE_FULL=1 in the environment means
+// the long version, which is not for every day; the short one must still be able to fail.
+// Seeds are constants: a failure comes back, as far as the scheduler lets it.
 #pragma once
 
 #include <cstdint>

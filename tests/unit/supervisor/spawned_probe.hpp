@@ -1,4 +1,6 @@
-// A spawned probe and what a test does with it: read a line, wait for its end, kill it.
+// A spawned probe and what a test does with it: read a line, wait for its end, kill it. It owns the
+// process: one that a test has not reaped is killed and reaped at the end, so that a failed test
+// leaves nothing running.
 #pragma once
 
 #include <poll.h>
