@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetches the jars of a real Kafka broker (tests/broker/pom.xml) into build/kafka-libs with Maven.
 # Idempotent: a stamp with the digest of the pom says that they are there. Needs Java and Maven:
-# etc/setup.sh --test installs them.
+# etc/setup.sh test installs them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
