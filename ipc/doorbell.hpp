@@ -62,9 +62,10 @@ class Sleeper {
  public:
   explicit Sleeper(std::atomic<std::uint32_t>& own_sleep) : own_sleep_{&own_sleep} {}
 
-  /// After this, and before waiting, the rings must be looked at once more.
+  /// After this, and before waiting, the rings must be looked at once more. Always a new odd count:
+  /// one that has been rung for already would not be rung for again.
   void prepare() noexcept {
-    if ((count_ & 1U) == 0) ++count_;
+    count_ = (count_ + 1) | 1U;
     own_sleep_->store(count_, std::memory_order_relaxed);
     full_fence(*own_sleep_);
   }

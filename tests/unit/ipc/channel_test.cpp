@@ -172,6 +172,16 @@ TEST_CASE("a sleeping worker is rung once per sleep, a waking one not at all", "
   CHECK(rings(pair.worker.doorbell_fd()) == 1);
 }
 
+TEST_CASE("who prepares to sleep again without having said that it woke is rung again", "[ipc]") {
+  ChannelPair pair;
+  const Command command = make_command(CommandKind::Slice);
+  for (int sleep = 0; sleep < 3; ++sleep) {
+    pair.worker.prepare_to_sleep();
+    REQUIRE(pair.host.publish({&command, 1}));
+    CHECK(rings(pair.worker.doorbell_fd()) == 1);
+  }
+}
+
 TEST_CASE("a sleeping host is rung by a report, and silence takes the ring back", "[ipc]") {
   ChannelPair pair;
   pair.host.prepare_to_sleep();
