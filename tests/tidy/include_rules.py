@@ -42,7 +42,7 @@ HOST_EDGES = {
     "slicer": ["state/rows.hpp"],
     "supervisor": ["log", "slicer/accusation.hpp", "slicer/topic_partition.hpp"],
     "worker": ["config/placeholders.hpp", "kafka", "log"],
-    "plugin_catalog": ["config", "log", "supervisor", "worker/start_parameters.hpp"],
+    "plugin_catalog": ["config", "log", "supervisor", "worker/sha256.hpp"],
     "job": ["config", "kafka", "log", "plugin_catalog", "slicer", "state", "supervisor", "worker"],
     "cli": [
         "config",
