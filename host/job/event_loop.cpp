@@ -18,8 +18,8 @@ struct EventLoop::Reactor {
 
 namespace {
 
-// A pending operation holds its source by weak_ptr, a running callback by shared_ptr: so a Watch may
-// be destroyed inside its own callback, and no callback starts after that.
+// A pending operation holds its source by weak_ptr, a running callback by shared_ptr: so a Watch
+// may be destroyed inside its own callback, and no callback starts after that.
 template <typename Source>
 class OwnedWatch final : public EventLoop::Watch {
  public:
@@ -60,7 +60,8 @@ struct ReadableSource : std::enable_shared_from_this<ReadableSource> {
 };
 
 struct TimerSource : std::enable_shared_from_this<TimerSource> {
-  TimerSource(asio::io_context& context, std::chrono::milliseconds every, EventLoop::Callback callback)
+  TimerSource(asio::io_context& context, std::chrono::milliseconds every,
+              EventLoop::Callback callback)
       : timer{context}, period{every}, fire{std::move(callback)} {}
 
   void wait_once(std::chrono::milliseconds delay) {
@@ -112,11 +113,17 @@ struct SignalSource : std::enable_shared_from_this<SignalSource> {
 EventLoop::EventLoop() : reactor_{std::make_unique<Reactor>()} {}
 EventLoop::~EventLoop() = default;
 
-void EventLoop::run() { reactor_->context.run(); }
+void EventLoop::run() {
+  reactor_->context.run();
+}
 
-void EventLoop::stop() { reactor_->context.stop(); }
+void EventLoop::stop() {
+  reactor_->context.stop();
+}
 
-void EventLoop::post(Callback function) { asio::post(reactor_->context, std::move(function)); }
+void EventLoop::post(Callback function) {
+  asio::post(reactor_->context, std::move(function));
+}
 
 std::unique_ptr<EventLoop::Watch> EventLoop::watch_readable(int fd, Callback readable) {
   auto source = std::make_shared<ReadableSource>(reactor_->context, fd, std::move(readable));
@@ -124,7 +131,8 @@ std::unique_ptr<EventLoop::Watch> EventLoop::watch_readable(int fd, Callback rea
   return std::make_unique<OwnedWatch<ReadableSource>>(std::move(source));
 }
 
-std::unique_ptr<EventLoop::Watch> EventLoop::every(std::chrono::milliseconds period, Callback tick) {
+std::unique_ptr<EventLoop::Watch> EventLoop::every(std::chrono::milliseconds period,
+                                                   Callback tick) {
   auto source = std::make_shared<TimerSource>(reactor_->context, period, std::move(tick));
   source->wait_once(period);
   return std::make_unique<OwnedWatch<TimerSource>>(std::move(source));

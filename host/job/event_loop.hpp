@@ -35,8 +35,8 @@ class EventLoop {
   /// Any thread: runs `function` on the loop's thread, soon and in the order of the posts.
   void post(Callback function);
 
-  /// Calls `readable` whenever `fd` can be read (also at its end or error). The descriptor stays the
-  /// caller's and must outlive the Watch. The callback takes what made it readable away, or is
+  /// Calls `readable` whenever `fd` can be read (also at its end or error). The descriptor stays
+  /// the caller's and must outlive the Watch. The callback takes what made it readable away, or is
   /// called again at once.
   [[nodiscard]] std::unique_ptr<Watch> watch_readable(int fd, Callback readable);
 

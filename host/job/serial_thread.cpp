@@ -8,7 +8,8 @@
 namespace sluice::job {
 
 SerialThread::SerialThread(const char* name) {
-  // Signals are the loop's: a thread of ours that took SIGTERM would end the process without a drain.
+  // Signals are the loop's: a thread of ours that took SIGTERM would end the process without a
+  // drain.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

@@ -1,6 +1,6 @@
-// A thread that runs the functions it is given, one after the other: where blocking calls go, so that
-// the event loop never waits (the Kafka thread). The destructor runs what is still queued, then
-// joins; give functions a way to end early if that may take long.
+// A thread that runs the functions it is given, one after the other: where blocking calls go, so
+// that the event loop never waits (the Kafka thread). The destructor runs what is still queued,
+// then joins; give functions a way to end early if that may take long.
 #pragma once
 
 #include <condition_variable>

@@ -44,8 +44,10 @@ std::variant<StartAt, Refusal> start_as_told(const StartQuestion& question) {
       return refuse(question, ErrorCode::Refused,
                     "group connect-" + question.job + " has no committed offset for it",
                     choose_with(question, "frontier|earliest|latest"));
-    case StartFrom::Kind::Earliest: return StartAt{question.low, "earliest", ""};
-    case StartFrom::Kind::Latest: return StartAt{question.end, "latest", ""};
+    case StartFrom::Kind::Earliest:
+      return StartAt{question.low, "earliest", ""};
+    case StartFrom::Kind::Latest:
+      return StartAt{question.end, "latest", ""};
     case StartFrom::Kind::Timestamp:
       return StartAt{question.timestamp_offset.value_or(question.end), "timestamp", ""};
   }
@@ -58,9 +60,12 @@ std::variant<StartAt, Refusal> start_by_policy(const StartQuestion& question) {
   }
   if (question.timestamp_offset) return StartAt{*question.timestamp_offset, "timestamp", ""};
   switch (question.reset) {
-    case ResetPolicy::Earliest: return StartAt{question.low, "earliest", ""};
-    case ResetPolicy::Latest: return StartAt{question.end, "latest", ""};
-    case ResetPolicy::None: break;
+    case ResetPolicy::Earliest:
+      return StartAt{question.low, "earliest", ""};
+    case ResetPolicy::Latest:
+      return StartAt{question.end, "latest", ""};
+    case ResetPolicy::None:
+      break;
   }
   return refuse(question, ErrorCode::Refused,
                 "nothing is stored or committed for it and auto.offset.reset is none",
@@ -124,7 +129,8 @@ std::variant<StartAt, Refusal> decide_start(const StartQuestion& question) {
   if (!writer) {
     if (committed != at.offset) {
       at.warning = "group connect-" + question.job + " has " + question.partition_name + " at " +
-                   std::to_string(committed) + ", moved by another tool; going on at the frontier " +
+                   std::to_string(committed) +
+                   ", moved by another tool; going on at the frontier " +
                    std::to_string(at.offset) + " (`--from group` adopts the group's offset)";
     }
     return at;

@@ -1,6 +1,6 @@
-// Where a partition starts, and when a start is refused (slicer.md S2, S4, S7): a pure decision over
-// what the state store and the Kafka group say. Nothing starts at the beginning by accident: where
-// the two contradict each other the answer is a Refusal whose sentence says what to do.
+// Where a partition starts, and when a start is refused (slicer.md S2, S4, S7): a pure decision
+// over what the state store and the Kafka group say. Nothing starts at the beginning by accident:
+// where the two contradict each other the answer is a Refusal whose sentence says what to do.
 //
 // Not here: asking Kafka or the store (job_start), expired positions (the slicer, with the low
 // watermark), positions of sinks and keyed state (delivery.md D3).

@@ -41,7 +41,8 @@ TEST_CASE("a new job starts where the reset policy says (S2)", "[job]") {
         "earliest|latest` (or `sluice run ... --from`)");
 }
 
-TEST_CASE("a partition that appears later starts at its beginning, also under latest (S2)", "[job]") {
+TEST_CASE("a partition that appears later starts at its beginning, also under latest (S2)",
+          "[job]") {
   auto q = question();
   q.reset = ResetPolicy::Latest;
   q.appeared = StartQuestion::Appeared::Later;
@@ -55,7 +56,8 @@ TEST_CASE("the frontier wins over the group's offset and the policy", "[job]") {
   CHECK(offset_of(q) == 50);
 }
 
-TEST_CASE("a Kafka Connect group without our metadata is where a migrated job starts (S4)", "[job]") {
+TEST_CASE("a Kafka Connect group without our metadata is where a migrated job starts (S4)",
+          "[job]") {
   auto q = question();
   q.group = GroupOffset{77, ""};
   CHECK(offset_of(q) == 77);
@@ -73,7 +75,8 @@ TEST_CASE("a group offset moved by a tool is warned about and does not move the 
   CHECK(offset_of(q) == 20);
 }
 
-TEST_CASE("a group ahead of its own store's frontier means a restored backup: refused (S4)", "[job]") {
+TEST_CASE("a group ahead of its own store's frontier means a restored backup: refused (S4)",
+          "[job]") {
   auto q = question();
   q.frontier = 50;
   q.group = GroupOffset{60, commit_metadata("store-a", 3)};
@@ -97,7 +100,8 @@ TEST_CASE("a store that lost its frontier does not start at the beginning (S7)",
   CHECK(refusal_of(q).find("has no frontier any more") != std::string::npos);
 }
 
-TEST_CASE("the option --from is taken at its word, and refused where it names what does not exist", "[job]") {
+TEST_CASE("the option --from is taken at its word, and refused where it names what does not exist",
+          "[job]") {
   auto q = question();
   q.from = StartFrom{StartFrom::Kind::Latest, 0};
   CHECK(offset_of(q) == 100);

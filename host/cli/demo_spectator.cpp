@@ -1,0 +1,92 @@
+#include "host/cli/demo_spectator.hpp"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "host/supervisor/process_sample.hpp"
+
+namespace sluice::cli {
+namespace {
+
+/// The kill comes when this share of the records is done.
+constexpr double kKillAtShare = 0.3;
+
+}  // namespace
+
+void DemoSpectator::attend(job::Host& host, std::string job) {
+  host_ = &host;
+  job_ = std::move(job);
+  attended_ = clock_.monotonic();
+}
+
+void DemoSpectator::worker_ready(std::uint32_t slot, std::int32_t pid) {
+  pids_[slot] = pid;
+  if (!killed_at_ || slot != victim_slot) {
+    first_pids.emplace(slot, pid);
+  } else if (!respawned_ms) {
+    respawned_ms = since(*killed_at_);
+    respawned_pid = pid;
+  }
+}
+
+void DemoSpectator::reported(std::uint32_t slot, const ipc::Report& report) {
+  if (static_cast<ipc::ReportKind>(report.kind) != ipc::ReportKind::Done) return;
+  if (!first_slice_ms) first_slice_ms = since(attended_);
+  done_ += report.records;
+  if (!killed_at_) {
+    if (static_cast<double>(done_) >= kKillAtShare * static_cast<double>(records_.count)) {
+      kill_other_than(slot);
+    }
+  } else if (lost_ms && !elsewhere_ms && slot != victim_slot &&
+             victim_partitions.contains(report.partition)) {
+    elsewhere_ms = since(*killed_at_);
+  }
+}
+
+void DemoSpectator::worker_lost(std::uint32_t slot, const slicer::Accusation& why) {
+  if (!killed_at_ || slot != victim_slot || lost_ms) return;
+  lost_ms = since(*killed_at_);
+  for (const auto& slice : victim_slices_) {
+    if (slice.id == why.slice_id) interrupted = slice;
+  }
+}
+
+void DemoSpectator::sample_memory() {
+  if (const auto host = supervisor::sample_process(::getpid())) {
+    host_rss_max = std::max(host_rss_max, host->rss_bytes);
+  }
+  for (const auto& [slot, pid] : pids_) {
+    if (const auto worker = supervisor::sample_process(pid)) {
+      worker_rss_max = std::max(worker_rss_max, worker->rss_bytes);
+    }
+  }
+}
+
+// Of a worker that is at work: to kill an idle one, or one that is still loading, would prove
+// nothing. If there is none now, the next report is another chance.
+void DemoSpectator::kill_other_than(std::uint32_t slot) {
+  const auto victim = std::find_if(pids_.begin(), pids_.end(),
+                                   [slot](const auto& entry) { return entry.first != slot; });
+  if (victim == pids_.end()) return;
+  for (const auto& slice : host_->open_slices(job_)) {
+    if (slice.state == state::SliceState::Dispatched && slice.worker.slot == victim->first) {
+      victim_slices_.push_back(slice);
+    }
+  }
+  if (victim_slices_.empty()) return;
+  for (const auto& partition : host_->status().front().slices.partitions) {
+    if (partition.slot == victim->first) victim_partitions.insert(partition.tp.partition);
+  }
+  victim_slot = victim->first;
+  victim_pid = victim->second;
+  done_at_kill = done_;
+  slices_at_kill = victim_slices_.size();
+  killed_at_ = clock_.monotonic();
+  ::kill(victim_pid, SIGKILL);
+}
+
+}  // namespace sluice::cli

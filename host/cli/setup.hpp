@@ -1,0 +1,34 @@
+// What `run`, `host` and `demo` do before there is a host: where things are by default, the host's
+// configuration, the plugin catalog, a job file turned into a plan.
+// Looks at the environment and the file system; starts nothing.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/error.hpp"
+#include "host/config/host_config.hpp"
+#include "host/config/job_config.hpp"
+#include "host/job/host.hpp"
+#include "host/job/job_runtime.hpp"
+#include "host/log/logger.hpp"
+#include "host/plugin_catalog/plugin_catalog.hpp"
+
+namespace sluice::cli {
+
+/// $XDG_STATE_HOME/sluice, else ~/.local/state/sluice (interfaces.md).
+Result<std::filesystem::path> default_state_dir();
+
+/// `first`, then the configuration's plugin.path, then the built-in folders: beside a build tree's
+/// bin, /usr/local/lib/sluice/plugins, /usr/lib/sluice/plugins.
+std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& first,
+                                                  const config::HostConfig& host);
+
+log::Level log_level(const config::HostConfig& host);
+
+job::HostOptions host_options(const config::HostConfig& host,
+                              const std::filesystem::path& worker_executable);
+
+}  // namespace sluice::cli

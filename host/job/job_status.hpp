@@ -1,0 +1,49 @@
+// A job as people see it: a copy of the numbers at one moment, for the command line's progress and
+// summary, and later REST. Holds nothing that could go stale under the reader.
+// Made by JobRuntime::status() on the loop; a value, free to be passed to any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/base/error.hpp"
+#include "host/slicer/status.hpp"
+#include "host/supervisor/supervisor.hpp"
+
+namespace sluice::job {
+
+enum class JobState : std::uint8_t {
+  Starting,  ///< reading its state, asking Kafka for partitions
+  Running,
+  Stopping,  ///< draining
+  Completed,
+  CompletedWithGaps,
+  Failed,
+  Stopped,  ///< by a user or a signal; the next start goes on at the frontier
+};
+std::string_view job_state_name(JobState state);
+
+constexpr bool has_ended(JobState state) {
+  return state >= JobState::Completed;
+}
+
+struct JobStatus {
+  enum class Mode : std::uint8_t { Persistent, Once };
+  std::string name;
+  Mode mode = Mode::Persistent;
+  JobState state = JobState::Starting;
+  ErrorCode failure = ErrorCode::Internal;  ///< with Failed
+  std::string reason;                       ///< with Failed: the sentence
+  std::uint64_t execution = 0;
+  std::vector<std::string> topics;  ///< by topic number
+  slicer::Snapshot slices;
+  std::vector<supervisor::SlotStatus> workers;
+  std::vector<std::string> waiting;  ///< what the job waits for outside itself, one line each
+  std::uint64_t worker_restarts = 0;
+  std::uint64_t worker_cpu_us = 0;  ///< of the workers that have ended
+  std::uint64_t elapsed_ms = 0;
+};
+
+}  // namespace sluice::job

@@ -1,0 +1,172 @@
+// `sluice run` from its command line to the sink's file.
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "integration/host/job_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr char kOnceLedger[] =
+    "mode = \"once\"\nconnector.class = \"ledger\"\ntopics = [\"orders\"]\ntasks.max = 2\n"
+    "slice.max.records = 100\n";
+
+boost::json::object summary(const Program& run) {
+  return boost::json::parse(run.out()).as_object();
+}
+
+}  // namespace
+
+TEST_CASE("a once job delivers every record exactly once and ends by itself", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 4);
+  for (int partition = 0; partition < 3; ++partition) kafka.produce("orders", partition, 1000);
+  const auto run = kafka.run(kafka.job("archive", kOnceLedger));
+  INFO(run->err());
+  REQUIRE(run->wait() == 0);
+  const auto delivered = kafka.deliveries();
+  REQUIRE(delivered.size() == 3000);
+  for (const auto& [where, times] : delivered) REQUIRE(times == 1);
+  const auto words = summary(*run);
+  CHECK(words.at("state") == "COMPLETED");
+  CHECK(words.at("records_read") == 3000);
+  CHECK(words.at("records_delivered") == 3000);
+  CHECK(words.at("worker_restarts") == 0);
+  CHECK(words.at("frontiers").as_array().size() == 4);
+}
+
+TEST_CASE("a once job over empty partitions ends by itself", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 3);
+  const auto run = kafka.run(kafka.job("archive", kOnceLedger));
+  INFO(run->err());
+  CHECK(run->wait() == 0);
+  CHECK(kafka.ledger().empty());
+}
+
+TEST_CASE("the next run of a once job delivers only what has come since (S1, S5)", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 10);
+  const auto job = kafka.job("archive", kOnceLedger);
+  REQUIRE(kafka.run(job)->wait() == 0);
+  kafka.produce("orders", 0, 5);
+  const auto run = kafka.run(job);
+  INFO(run->err());
+  REQUIRE(run->wait() == 0);
+  const auto delivered = kafka.deliveries();
+  CHECK(delivered.size() == 15);
+  for (const auto& [where, times] : delivered) CHECK(times == 1);
+}
+
+TEST_CASE("a persistent job follows the topic until SIGTERM, then exits 0", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 2);
+  const auto run =
+      kafka.run(kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n"));
+  REQUIRE(eventually([&] { return run->err().find("starts at 0") != std::string::npos; }));
+  kafka.produce("orders", 1, 20);
+  CHECK(eventually([&] { return kafka.deliveries().size() == 20; }));
+  kafka.produce("orders", 0, 5);
+  CHECK(eventually([&] { return kafka.deliveries().size() == 25; }));
+  run->signal(SIGTERM);
+  INFO(run->err());
+  CHECK(run->wait() == 0);
+  CHECK(summary(*run).at("state") == "STOPPED");
+}
+
+TEST_CASE(
+    "a topic that is missing is waited for, not created, and work starts when it appears (B22)",
+    "[run]") {
+  JobFixture kafka;
+  constexpr int kUnknownTopic = 3;
+  // The mock cluster makes a topic that somebody asks for, so its absence is said for it.
+  kafka.topic("orders", 1);
+  kafka.cluster().set_topic_error("orders", kUnknownTopic);
+  const auto run = kafka.run(kafka.job("archive", kOnceLedger));
+  REQUIRE(eventually([&] {
+    return run->err().find("topic orders: the topic does not exist") != std::string::npos;
+  }));
+  CHECK(run->running());
+  kafka.cluster().set_topic_error("orders", 0);
+  kafka.produce("orders", 0, 7);
+  INFO(run->err());
+  REQUIRE(run->wait() == 0);
+  CHECK(kafka.deliveries().size() == 7);
+}
+
+TEST_CASE("a configuration error is told with file, line and nearest key, and exits 78 (B22)",
+          "[run]") {
+  JobFixture kafka;
+  const auto job = kafka.job("archive", std::string{kOnceLedger} + "task.max = 3\n");
+  const auto run = kafka.run(job);
+  CHECK(run->wait() == 78);
+  CHECK(run->err().find(job.string() + ":8:") != std::string::npos);
+  CHECK(run->err().find("tasks.max") != std::string::npos);
+}
+
+TEST_CASE("a plugin's bad key is refused before anything runs, at its line", "[run]") {
+  JobFixture kafka;
+  const auto job = kafka.job(
+      "archive", std::string{kOnceLedger} +
+                     "transforms = [{ name = \"f\", type = \"filter\", value.size.mim = 3 }]\n");
+  const auto run = kafka.run(job);
+  CHECK(run->wait() == 78);
+  CHECK(run->err().find("value.size.min") != std::string::npos);
+  CHECK(run->err().find(job.string() + ":8:") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(kafka.ledger_file()));
+}
+
+TEST_CASE("an unknown plugin is refused with the nearest name", "[run]") {
+  JobFixture kafka;
+  const auto run =
+      kafka.run(kafka.job("archive", "connector.class = \"leger\"\ntopics = [\"orders\"]\n"));
+  CHECK(run->wait() == 78);
+  CHECK(run->err().find("leger") != std::string::npos);
+  CHECK(run->err().find("ledger") != std::string::npos);
+}
+
+TEST_CASE("a second host on a state directory waits and names the first (S8)", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  const auto job = kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n");
+  const auto first = kafka.run(job);
+  REQUIRE(eventually([&] { return first->err().find("starts at 0") != std::string::npos; }));
+  const auto second = kafka.run(job);
+  CHECK(eventually(
+      [&] { return second->err().find(std::to_string(first->pid())) != std::string::npos; }));
+  CHECK(second->running());
+  first->signal(SIGTERM);
+  CHECK(first->wait() == 0);
+  CHECK(eventually([&] { return second->err().find("starts at 0") != std::string::npos; }));
+  second->signal(SIGTERM);
+  CHECK(second->wait() == 0);
+}
+
+TEST_CASE("no plugin is mapped into the host, and a worker has the host's segment read-only",
+          "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 5);
+  const auto run =
+      kafka.run(kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n"));
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 5; }));
+  const auto host_maps = read_file("/proc/" + std::to_string(run->pid()) + "/maps");
+  CHECK(host_maps.find("ledger") == std::string::npos);
+  const auto workers = processes_below(run->pid());
+  REQUIRE(workers.size() == 1);
+  std::istringstream worker_maps{read_file("/proc/" + std::to_string(workers.front()) + "/maps")};
+  int host_segments = 0;
+  int plugins = 0;
+  for (std::string line; std::getline(worker_maps, line);) {
+    if (line.find("ledger") != std::string::npos) ++plugins;
+    if (line.find("memfd:sluice-commands") == std::string::npos) continue;
+    ++host_segments;
+    CHECK(line.find(" r--s ") != std::string::npos);
+  }
+  CHECK(host_segments > 0);
+  CHECK(plugins > 0);
+}
+
+}  // namespace sluice::test

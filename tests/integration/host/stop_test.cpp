@@ -1,0 +1,77 @@
+// B25: SIGTERM with work in flight. The host drains, exits 0, and the next start goes on.
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "integration/host/job_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr char kSlowJob[] =
+    "mode = \"once\"\nconnector.class = \"fault\"\ntopics = [\"orders\"]\ntasks.max = 2\n"
+    "slice.max.records = 500\ntask.stop.timeout.ms = 10000\n";
+
+}  // namespace
+
+TEST_CASE(
+    "stopped ten times with work in flight, nothing is lost and nothing delivered twice (B25)",
+    "[stop]") {
+  JobFixture kafka;
+  kafka.topic("orders", 4);
+  for (int partition = 0; partition < 4; ++partition) {
+    kafka.produce("orders", partition, 2500, "slow:1");
+  }
+  const auto job = kafka.job("archive", kSlowJob);
+  for (int stop = 0; stop < 10; ++stop) {
+    const auto before = kafka.ledger().size();
+    const auto run = kafka.run(job);
+    // A stop in the middle of the work, not before it.
+    REQUIRE(eventually([&] { return !run->running() || kafka.ledger().size() > before + 20; }));
+    run->signal(SIGTERM);
+    INFO("stop " << stop << "\n" << run->err());
+    REQUIRE(run->wait(std::chrono::seconds{20}) == 0);
+  }
+  const auto last = kafka.run(job);
+  INFO(last->err());
+  REQUIRE(last->wait(std::chrono::seconds{100}) == 0);
+  const auto delivered = kafka.deliveries();
+  CHECK(delivered.size() == 10'000);
+  for (const auto& [where, times] : delivered) REQUIRE(times == 1);
+}
+
+TEST_CASE("a sink that hangs at SIGTERM costs the stop timeout, not the slice (B25)", "[stop]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 5);
+  kafka.produce_value("orders", 0, "hang");
+  const auto job = kafka.job("archive",
+                             "connector.class = \"fault\"\ntopics = [\"orders\"]\n"
+                             "slice.max.records = 5\ntask.stop.timeout.ms = 2000\n");
+  {
+    const auto run = kafka.run(job);
+    REQUIRE(eventually([&] { return kafka.deliveries().size() >= 5; }));
+    // The next slice is in the plugin's hands now or soon; either way SIGTERM must end the host.
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    run->signal(SIGTERM);
+    run->signal(SIGTERM);  // a second one: nothing worse happens
+    INFO(run->err());
+    CHECK(run->wait(std::chrono::seconds{10}) == 0);
+  }
+  CHECK(kafka.deliveries().size() == 5);
+}
+
+TEST_CASE("brokers that are down at SIGTERM do not hold up the host (B25)", "[stop]") {
+  JobFixture kafka;
+  kafka.topic("orders", 2);
+  kafka.produce("orders", 0, 10);
+  const auto run = kafka.run(kafka.job(
+      "tail",
+      "connector.class = \"ledger\"\ntopics = [\"orders\"]\ntask.stop.timeout.ms = 5000\n"));
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 10; }));
+  REQUIRE(kafka.cluster().set_down(1));
+  run->signal(SIGTERM);
+  INFO(run->err());
+  CHECK(run->wait(std::chrono::seconds{15}) == 0);
+}
+
+}  // namespace sluice::test
