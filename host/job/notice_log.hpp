@@ -1,6 +1,6 @@
 // The slicer's notices as log lines: what happened to which offsets of which partition, and why.
 // Every kind has its level; what may repeat without end (a late report, a log that ends below the
-// position) is limited to one line a minute. Not here: status, which shows the same facts as numbers.
+// position) is limited to one line a minute. Not here: status, which shows the same as numbers.
 #pragma once
 
 #include <string>
