@@ -1,6 +1,7 @@
 #include "host/state/fold.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "host/state/row_columns.hpp"
 
@@ -36,10 +37,18 @@ std::string foldable_sql() {
          "max(id) AS i FROM slice WHERE job = ?1 AND state = 2 GROUP BY topic, partition, lane) "
          "SELECT " +
          columns_of<SliceRow>().names +
-         " FROM slice JOIN top ON topic = t AND partition = p AND lane = l "
+         ", id < coalesce((SELECT reset_id FROM frontier f WHERE f.job = ?1 AND f.topic = t AND "
+         "f.partition = p AND f.lane = l), 0) FROM slice JOIN top ON topic = t AND partition = p "
+         "AND lane = l "
          "WHERE job = ?1 AND state = 2 AND settled_ms <= ?2 AND end_offset <> e AND id <> i "
          "ORDER BY topic, partition, lane, topic_incarnation, start_offset, id";
 }
+
+/// A row, and whether it is from before its lane's last reset.
+struct Foldable {
+  SliceRow row;
+  bool history = false;
+};
 
 bool may_join(const SliceRow& older, const SliceRow& newer, std::uint64_t newest_execution_number) {
   const bool both_past =
@@ -71,7 +80,10 @@ void add(PhaseTimes& sum, const PhaseTimes& times) {
 SliceRow joined(const SliceRow& older, const SliceRow& newer) {
   SliceRow row = newer;
   row.start = older.start;
-  row.slice_count += older.slice_count;
+  // A lane at 1,000 slices/s counts 2^32 in 50 days: full is full, it must not begin at 0 again.
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  row.slice_count = static_cast<std::uint32_t>(
+      std::min(kMost, std::uint64_t{older.slice_count} + newer.slice_count));
   row.attempt = std::max(older.attempt, newer.attempt);
   row.created_ms = std::min(older.created_ms, newer.created_ms);
   row.dispatched_ms = std::min(older.dispatched_ms, newer.dispatched_ms);
@@ -91,27 +103,30 @@ struct Plan {
 Result<Plan> plan_folds(Database& database, Statement& foldable,
                         std::uint64_t newest_execution_number) {
   Plan plan;
-  std::optional<SliceRow> last;
+  std::optional<Foldable> last;
   bool grown = false;
   const auto keep_last = [&] {
-    if (grown) plan.joined.push_back(*std::move(last));
+    if (grown) plan.joined.push_back(std::move(last->row));
     grown = false;
   };
   while (plan.gone.size() < kFoldRowsMax) {
     const auto more = foldable.step();
     if (!more) return more.error();
     if (!*more) break;
-    SliceRow row;
+    Foldable next;
     ColumnReader reader{foldable, 0};
-    visit_columns(row, reader);
+    visit_columns(next.row, reader);
+    reader("history", next.history);
     if (!reader.good()) return damaged(database.handle(), "a number is out of its range");
-    if (last && may_join(*last, row, newest_execution_number)) {
-      plan.gone.push_back(last->id);
-      last = joined(*last, row);
+    // Joined across a reset, what the reset wants done again would count as settled after it.
+    if (last && last->history == next.history &&
+        may_join(last->row, next.row, newest_execution_number)) {
+      plan.gone.push_back(last->row.id);
+      last->row = joined(last->row, next.row);
       grown = true;
     } else {
       keep_last();
-      last = std::move(row);
+      last = std::move(next);
     }
   }
   keep_last();

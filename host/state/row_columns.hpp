@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "host/state/database.hpp"
@@ -117,16 +118,28 @@ constexpr std::int64_t last_value(ExecutionMode) {
 
 constexpr std::array kErrorColumns = {"error_stage", "error_plugin", "error_code", "error_message"};
 
-/// `topic, partition, ...` and as many `?`: for SELECT and INSERT.
+/// Columns that say which row it is: equal whenever the row comes again. Set anyway, they would
+/// make SQLite rewrite the key (a commit of 10,000 lanes: 210 ms instead of 185).
+constexpr bool is_identity(std::string_view column) {
+  return column == "id" || column == "number" || column == "topic" || column == "partition" ||
+         column == "lane";
+}
+
+/// `topic, partition, ...`, as many `?`, and `frontier = excluded.frontier, ...`: for SELECT,
+/// INSERT and an update in place.
 struct ColumnNames {
   std::string names;
   std::string marks;
+  std::string updates;
 
   template <typename T>
   void operator()(const char* name, const T&) {
     if (!names.empty()) names += ", ", marks += ", ";
     names += name;
     marks += '?';
+    if (is_identity(name)) return;
+    if (!updates.empty()) updates += ", ";
+    updates += std::string{name} + " = excluded." + name;
   }
   void error(const std::optional<SliceError>&) {
     for (const char* const name : kErrorColumns) (*this)(name, 0);
@@ -167,6 +180,8 @@ class ColumnBinder {
     (*this)("", value->code);
     (*this)("", value->message);
   }
+
+  int next_index() const { return index_; }
 
  private:
   Statement& statement_;

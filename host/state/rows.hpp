@@ -154,8 +154,14 @@ struct GapRow {
 
 /// What must become durable together. `token` comes back when it is: only then may the frontiers
 /// in it be committed to the group, and only then may stable slices in it be published.
+///
+/// A frontier that is lower than the stored one is a reset: what was settled before it no longer
+/// counts, and stays as history.
 struct ChangeSet {
   std::uint64_t token = 0;
+  /// The number of the next slice: merged rows hide the numbers of the slices in them. 0: one above
+  /// the rows of this set.
+  std::uint64_t next_slice_id = 0;
   std::vector<PartitionRow> partitions;  ///< upserts
   std::vector<SliceRow> slices_upserted;
   std::vector<std::uint64_t> slices_deleted;  ///< rows merged into another, or released unused (C3)
@@ -192,7 +198,8 @@ struct ExecutionRow {
 struct JobState {
   std::optional<ExecutionRow> execution;  ///< the newest one
   std::vector<PartitionRow> partitions;   ///< ordered by topic, partition, lane
-  std::vector<SliceRow> slices;           ///< not settled, plus each lane's last completed row
+  /// Not settled; settled above the frontier since the last reset; each lane's last completed row.
+  std::vector<SliceRow> slices;
   std::uint64_t next_slice_id = 1;
 };
 

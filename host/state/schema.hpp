@@ -31,6 +31,7 @@ CREATE TABLE execution(
   PRIMARY KEY(job, number)
 ) STRICT, WITHOUT ROWID;
 
+-- reset_id: settled slices with a lower id were settled before the last reset.
 CREATE TABLE frontier(
   job INTEGER NOT NULL,
   topic TEXT NOT NULL,
@@ -48,6 +49,7 @@ CREATE TABLE frontier(
   records_filtered INTEGER NOT NULL,
   records_errant INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
+  reset_id INTEGER NOT NULL,
   PRIMARY KEY(job, topic, partition, lane)
 ) STRICT, WITHOUT ROWID;
 
@@ -91,7 +93,9 @@ CREATE TABLE slice(
   error_message TEXT,
   PRIMARY KEY(job, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX slice_not_completed ON slice(job, state) WHERE state <> 2;
+-- No index over merged rows, which change with every commit (slicer.md R3): pages of one partition
+-- walk the key, whose completed rows retention bounds.
+CREATE INDEX slice_not_completed ON slice(job, state, id) WHERE state <> 2;
 
 CREATE TABLE ledger(
   no INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -110,6 +114,9 @@ CREATE TABLE ledger(
   detail TEXT NOT NULL
 ) STRICT;
 CREATE INDEX ledger_of_job ON ledger(job, no);
+-- A set that is applied again leaves one row of each of its gaps.
+CREATE UNIQUE INDEX ledger_once ON ledger(job, execution, topic, partition, lane,
+  topic_incarnation, start_offset, end_offset, cause, slice_id, at_ms);
 
 PRAGMA application_id = 1397511491;
 PRAGMA user_version = 1;

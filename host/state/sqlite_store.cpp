@@ -32,10 +32,25 @@ struct Statements {
 };
 
 template <typename Row>
-std::string put_sql(const char* verb, const char* table) {
+std::string insert_sql(const std::string& table) {
   const ColumnNames columns = columns_of<Row>();
-  return std::string{verb} + " INTO " + table + "(job, " + columns.names + ") VALUES (?, " +
-         columns.marks + ")";
+  return "INSERT INTO " + table + "(job, " + columns.names + ") VALUES (?, " + columns.marks + ")";
+}
+
+/// Merged rows come again with every commit. REPLACE of a row and its lane costs 3.8 us of CPU;
+/// with ON CONFLICT DO UPDATE and an index by partition it was 4.8 (10,000 rows a commit).
+template <typename Row>
+std::string replace_sql(const std::string& table) {
+  const ColumnNames columns = columns_of<Row>();
+  return "REPLACE INTO " + table + "(job, " + columns.names + ") VALUES (?, " + columns.marks + ")";
+}
+
+/// The last parameter is the lane's reset_id if this row lowers its frontier.
+std::string upsert_partition_sql() {
+  const ColumnNames columns = columns_of<PartitionRow>();
+  return "INSERT INTO frontier(job, " + columns.names + ", reset_id) VALUES (?, " + columns.marks +
+         ", 0) ON CONFLICT(job, topic, partition, lane) DO UPDATE SET " + columns.updates +
+         ", reset_id = iif(excluded.frontier < frontier.frontier, ?, reset_id)";
 }
 
 template <typename Row>
@@ -43,12 +58,15 @@ std::string get_sql(const std::string& rest) {
   return "SELECT " + columns_of<Row>().names + rest;
 }
 
-/// Not settled, and each lane's completed row that ends at the frontier, which the slicer may
-/// extend.
+/// Not settled; settled above the frontier, which parked ones would else be replayed (S5); and each
+/// lane's completed row that ends at the frontier. Settled rows from before a reset or of an
+/// earlier incarnation are history: counted in, they would skip what is to be done again.
 constexpr const char* kOpenSlices =
-    " FROM slice WHERE job = ?1 AND (state IN (0, 1, 3, 4) OR (state = 2 AND end_offset = ("
-    "SELECT frontier FROM frontier f WHERE f.job = ?1 AND f.topic = slice.topic AND "
-    "f.partition = slice.partition AND f.lane = slice.lane))) "
+    " FROM slice WHERE job = ?1 AND (state IN (0, 1, 3, 4) OR EXISTS ("
+    "SELECT 1 FROM frontier f WHERE f.job = ?1 AND f.topic = slice.topic AND "
+    "f.partition = slice.partition AND f.lane = slice.lane AND "
+    "f.topic_incarnation = slice.topic_incarnation AND slice.id >= f.reset_id AND "
+    "(slice.end_offset > f.frontier OR (slice.state = 2 AND slice.end_offset = f.frontier)))) "
     "ORDER BY topic, partition, lane, start_offset, id";
 
 Result<Statements> prepare_all(Database& database) {
@@ -57,11 +75,11 @@ Result<Statements> prepare_all(Database& database) {
       {&all.find_job, "SELECT no, next_slice_id FROM job WHERE name = ?1"},
       {&all.add_job, "INSERT INTO job(name, next_slice_id) VALUES (?1, 1)"},
       {&all.set_next_slice_id, "UPDATE job SET next_slice_id = ?2 WHERE no = ?1"},
-      {&all.put_partition, put_sql<PartitionRow>("REPLACE", "frontier")},
-      {&all.put_slice, put_sql<SliceRow>("REPLACE", "slice")},
+      {&all.put_partition, upsert_partition_sql()},
+      {&all.put_slice, replace_sql<SliceRow>("slice")},
       {&all.delete_slice, "DELETE FROM slice WHERE job = ?1 AND id = ?2"},
-      {&all.add_gap, put_sql<GapRow>("INSERT", "ledger")},
-      {&all.put_execution, put_sql<ExecutionRow>("REPLACE", "execution")},
+      {&all.add_gap, insert_sql<GapRow>("ledger") + " ON CONFLICT DO NOTHING"},
+      {&all.put_execution, replace_sql<ExecutionRow>("execution")},
       {&all.last_execution,
        get_sql<ExecutionRow>(" FROM execution WHERE job = ?1 ORDER BY number DESC LIMIT 1")},
       {&all.partitions,
@@ -188,10 +206,23 @@ class SqliteStore final : public StateStore {
 
   template <typename Row>
   Result<> put(Statement& statement, std::int64_t job_no, const Row& row) {
+    static_cast<void>(bind_row(statement, job_no, row));
+    return statement.run();
+  }
+
+  Result<> put_partition(const JobEntry& job, const PartitionRow& row) {
+    const int next = bind_row(sql_.put_partition, job.no, row);
+    sql_.put_partition.bind(next, static_cast<std::int64_t>(job.next_slice_id));
+    return sql_.put_partition.run();
+  }
+
+  /// The index of the parameter after the row's.
+  template <typename Row>
+  int bind_row(Statement& statement, std::int64_t job_no, const Row& row) {
     statement.bind(1, job_no);
     ColumnBinder binder{statement, 2};
     visit_columns(row, binder);
-    return statement.run();
+    return binder.next_index();
   }
 
   Result<> apply_one(const JobChanges& job_changes) {
@@ -200,9 +231,9 @@ class SqliteStore final : public StateStore {
     SLUICE_ASSERT(entry->no != 0, job_changes.job);
     const ChangeSet& changes = job_changes.changes;
     for (const PartitionRow& row : changes.partitions) {
-      SLUICE_TRY(put(sql_.put_partition, entry->no, row));
+      SLUICE_TRY(put_partition(*entry, row));
     }
-    std::uint64_t next_slice_id = entry->next_slice_id;
+    std::uint64_t next_slice_id = std::max(entry->next_slice_id, changes.next_slice_id);
     for (const SliceRow& row : changes.slices_upserted) {
       SLUICE_TRY(put(sql_.put_slice, entry->no, row));
       next_slice_id = std::max(next_slice_id, row.id + 1);

@@ -1,6 +1,8 @@
 #include "host/state/store_reader.hpp"
 
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 
 #include "host/state/row_columns.hpp"
 #include "host/state/store_files.hpp"
@@ -9,6 +11,42 @@ namespace sluice::state {
 namespace {
 
 constexpr const char* kOfJob = " WHERE job = (SELECT no FROM job WHERE name = ?1)";
+
+/// A WHERE clause put together from constants; every value of a caller is bound.
+class Filter {
+ public:
+  explicit Filter(std::string_view job) : clause_{kOfJob}, values_{std::string{job}} {}
+
+  void add(const char* condition) { clause_ += condition; }
+  template <typename Value>
+  void add(const char* condition, const std::optional<Value>& value) {
+    if (!value) return;
+    clause_ += condition;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      values_.emplace_back(*value);
+    } else {
+      values_.emplace_back(static_cast<std::int64_t>(*value));
+    }
+  }
+
+  /// Requires: this Filter outlives the statement, whose texts are bound without a copy.
+  Result<Statement> prepare(Database& database, const std::string& select) const {
+    auto statement = database.prepare(select + clause_);
+    if (!statement) return statement;
+    for (int index = 1; const auto& value : values_) {
+      if (const auto* text = std::get_if<std::string>(&value)) {
+        statement->bind(index++, std::string_view{*text});
+      } else {
+        statement->bind(index++, std::get<std::int64_t>(value));
+      }
+    }
+    return statement;
+  }
+
+ private:
+  std::string clause_;
+  std::vector<std::variant<std::int64_t, std::string>> values_;
+};
 
 class SqliteReader final : public StoreReader {
  public:
@@ -41,25 +79,33 @@ class SqliteReader final : public StoreReader {
   }
 
   Result<std::vector<SliceRow>> slices(std::string_view job, const SliceQuery& query) override {
-    const char* const rest = query.state ? " AND id > ?2 AND state = ?4 ORDER BY id LIMIT ?3"
-                                         : " AND id > ?2 ORDER BY id LIMIT ?3";
-    auto statement = select<SliceRow>("slice", rest, job);
+    Filter filter{job};
+    filter.add(" AND execution = ?", query.execution);
+    filter.add(" AND state = ?", query.state);
+    // The index of the rare states is chosen only where its own condition stands in the query.
+    if (query.state && *query.state != SliceState::Completed) filter.add(" AND state <> 2");
+    filter.add(" AND topic = ?", query.topic);
+    filter.add(" AND partition = ?", query.partition);
+    filter.add(" AND id < ?", query.before);
+    filter.add(" ORDER BY id DESC LIMIT ?", std::optional{page(query.rows_max)});
+    auto statement =
+        filter.prepare(database_, "SELECT " + columns_of<SliceRow>().names + " FROM slice");
     if (!statement) return statement.error();
-    statement->bind(2, static_cast<std::int64_t>(query.after_id));
-    statement->bind(3, page(query.rows_max));
-    if (query.state) statement->bind(4, static_cast<std::int64_t>(*query.state));
     return read_rows<SliceRow>(database_, *statement);
   }
 
-  Result<GapPage> gaps(std::string_view job, std::uint64_t after, std::uint32_t rows_max) override {
-    auto statement = database_.prepare("SELECT " + columns_of<GapRow>().names + ", no FROM ledger" +
-                                       kOfJob + " AND no > ?2 ORDER BY no LIMIT ?3");
+  Result<GapPage> gaps(std::string_view job, const GapQuery& query) override {
+    Filter filter{job};
+    filter.add(" AND execution = ?", query.execution);
+    filter.add(" AND cause = ?", query.cause);
+    filter.add(" AND topic = ?", query.topic);
+    filter.add(" AND partition = ?", query.partition);
+    filter.add(" AND no < ?", query.before);
+    filter.add(" ORDER BY no DESC LIMIT ?", std::optional{page(query.rows_max)});
+    auto statement =
+        filter.prepare(database_, "SELECT " + columns_of<GapRow>().names + ", no FROM ledger");
     if (!statement) return statement.error();
-    statement->bind(1, job);
-    statement->bind(2, static_cast<std::int64_t>(after));
-    statement->bind(3, page(rows_max));
     GapPage answer;
-    answer.last = after;
     for (;;) {
       const auto more = statement->step();
       if (!more) return more.error();

@@ -19,14 +19,26 @@
 namespace sluice::state {
 
 struct SliceQuery {
-  std::uint64_t after_id = 0;         ///< the last id of the page before
-  std::optional<SliceState> state{};  ///< one state only
-  std::uint32_t rows_max = 1'000;     ///< at most kPageRowsMax
+  std::optional<std::uint64_t> execution{};
+  std::optional<SliceState> state{};
+  std::optional<std::string> topic{};
+  std::optional<std::int32_t> partition{};
+  std::optional<std::uint64_t> before{};  ///< the last id of the page before; nothing: the newest
+  std::uint32_t rows_max = 1'000;         ///< at most kPageRowsMax
+};
+
+struct GapQuery {
+  std::optional<std::uint64_t> execution{};
+  std::optional<Cause> cause{};
+  std::optional<std::string> topic{};
+  std::optional<std::int32_t> partition{};
+  std::optional<std::uint64_t> before{};  ///< GapPage::last of the page before; nothing: the newest
+  std::uint32_t rows_max = 1'000;
 };
 
 struct GapPage {
   std::vector<GapRow> gaps;
-  std::uint64_t last = 0;  ///< for the next page
+  std::uint64_t last = 0;  ///< `before` of the next page, if this one was full
 };
 
 constexpr std::uint32_t kPageRowsMax = 10'000;
@@ -40,10 +52,10 @@ class StoreReader {
   virtual Result<std::vector<ExecutionRow>> executions(std::string_view job,
                                                        std::uint32_t rows_max) = 0;
   virtual Result<std::vector<PartitionRow>> partitions(std::string_view job) = 0;
-  /// By id.
+  /// By id, newest first.
   virtual Result<std::vector<SliceRow>> slices(std::string_view job, const SliceQuery& query) = 0;
-  virtual Result<GapPage> gaps(std::string_view job, std::uint64_t after,
-                               std::uint32_t rows_max) = 0;
+  /// Last recorded first.
+  virtual Result<GapPage> gaps(std::string_view job, const GapQuery& query) = 0;
 };
 
 /// A store that does not exist, or is not ours, is an error.

@@ -92,7 +92,8 @@ TEST_CASE("after kill -9 of the writer the store is a prefix with all that was a
     REQUIRE(job.partitions.size() == 1);
     CHECK(job.partitions[0].frontier == static_cast<std::int64_t>(stored));
     CHECK(job.slices.size() == std::min<std::uint64_t>(stored, 3));
-    const auto gaps = open_store_reader(folder.path()).value()->gaps("orders", 0, 10'000).value();
+    const auto gaps =
+        open_store_reader(folder.path()).value()->gaps("orders", {.rows_max = 10'000}).value();
     CHECK(gaps.gaps.size() == stored);
   }
 }

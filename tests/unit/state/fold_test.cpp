@@ -1,6 +1,8 @@
 // Retention folds old completed rows and keeps every offset covered exactly as before (R3, R5).
 #include "host/state/fold.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 
 #include "host/base/random.hpp"
@@ -26,7 +28,10 @@ SliceRow completed(std::uint64_t id, std::int64_t start, std::int64_t end, std::
 }
 
 std::vector<SliceRow> all_rows(const TemporaryFolder& folder) {
-  return open_store_reader(folder.path()).value()->slices("orders", {.rows_max = 10'000}).value();
+  auto rows =
+      open_store_reader(folder.path()).value()->slices("orders", {.rows_max = 10'000}).value();
+  std::reverse(rows.begin(), rows.end());
+  return rows;
 }
 
 constexpr RetentionLimits kKeepNone{.records_max = 0, .age_max_ms = 0};
@@ -65,6 +70,37 @@ TEST_CASE("old completed rows become one with their sums, and the newest stays",
   CHECK(rows[0].created_ms == kNowMs - 400);
   CHECK(rows[0].settled_ms == kNowMs - 200);
   CHECK(rows[1] == completed(4, 35, 40, 100));
+}
+
+TEST_CASE("rows on both sides of a reset are folded apart", "[state]") {
+  FoldStore store;
+  const auto at = [&](std::int64_t frontier) {
+    PartitionRow lane;
+    lane.topic = "orders";
+    lane.frontier = frontier;
+    ChangeSet changes;
+    changes.partitions = {lane};
+    REQUIRE(store.store.apply("orders", changes));
+  };
+  at(20);
+  store.put({completed(1, 0, 12, 9'000), completed(2, 12, 20, 9'000)});
+  at(5);
+  store.put({completed(3, 20, 25, 9'000), completed(4, 25, 40, 9'000)});
+  store.fold(kKeepNone);
+  // Row 2 in row 3 would make [12,20) count as settled, which the reset wants done again.
+  const auto loaded = store.store->load_job("orders").value().slices;
+  REQUIRE(loaded.size() == 2);
+  CHECK(loaded[0].start == 20);
+  CHECK(loaded[1].start == 25);
+}
+
+TEST_CASE("a count of slices that is full stays full", "[state]") {
+  FoldStore store;
+  SliceRow many = completed(1, 0, 10, 9'000);
+  many.slice_count = std::numeric_limits<std::uint32_t>::max();
+  store.put({many, completed(2, 10, 20, 9'000), completed(3, 20, 30, 9'000)});
+  REQUIRE(store.fold(kKeepNone) == 1);
+  CHECK(all_rows(store.folder).front().slice_count == std::numeric_limits<std::uint32_t>::max());
 }
 
 TEST_CASE("folding again has nothing to do, and goes on when the newest row is no longer it",

@@ -53,7 +53,8 @@ TEST_CASE("a row that comes again replaces the one before", "[state]") {
   CHECK(job.slices == changes.slices_upserted);
 }
 
-TEST_CASE("what is open is loaded, and the completed row that ends at the frontier", "[state]") {
+TEST_CASE("what is open or above the frontier is loaded, and the completed row that ends at it",
+          "[state]") {
   const TemporaryFolder folder;
   OpenStore store{folder};
   store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
@@ -66,9 +67,10 @@ TEST_CASE("what is open is loaded, and the completed row that ends at the fronti
       some_slice(5, 40, 50, SliceState::Ready),    some_slice(6, 50, 60, SliceState::DeadLettered)};
   REQUIRE(store.apply("orders", changes));
   const JobState job = store->load_job("orders").value();
-  REQUIRE(job.slices.size() == 2);
+  REQUIRE(job.slices.size() == 3);
   CHECK(job.slices[0].id == 4);
   CHECK(job.slices[1].id == 5);
+  CHECK(job.slices[2].id == 6);
 }
 
 TEST_CASE("slice ids are never given twice, though their rows are deleted", "[state]") {
@@ -156,26 +158,66 @@ TEST_CASE("a reader beside the writer pages through slices, gaps and executions"
 
   const auto first = reader->slices("orders", {.rows_max = 2}).value();
   REQUIRE(first.size() == 2);
-  CHECK(first[1] == changes.slices_upserted[1]);
-  const auto rest = reader->slices("orders", {.after_id = 2}).value();
+  CHECK(first[0] == changes.slices_upserted[4]);
+  CHECK(first[1] == changes.slices_upserted[3]);
+  const auto rest = reader->slices("orders", {.before = first[1].id}).value();
   REQUIRE(rest.size() == 3);
   CHECK(rest[0].id == 3);
   const auto parked = reader->slices("orders", {.state = SliceState::Parked}).value();
   REQUIRE(parked.size() == 1);
   CHECK(parked[0].id == 3);
 
-  const GapPage page = reader->gaps("orders", 0, 4).value();
-  CHECK(page.gaps.size() == 4);
-  CHECK(page.gaps[0] == changes.gaps[0]);
-  const GapPage last = reader->gaps("orders", page.last, 4).value();
+  const GapPage page = reader->gaps("orders", {.rows_max = 4}).value();
+  REQUIRE(page.gaps.size() == 4);
+  CHECK(page.gaps[0] == changes.gaps[4]);
+  const GapPage last = reader->gaps("orders", {.before = page.last, .rows_max = 4}).value();
   REQUIRE(last.gaps.size() == 1);
-  CHECK(last.gaps[0].slice_id == 5);
-  CHECK(reader->gaps("orders", last.last, 4).value().gaps.empty());
+  CHECK(last.gaps[0].slice_id == 1);
+  CHECK(reader->gaps("orders", {.before = last.last, .rows_max = 4}).value().gaps.empty());
 
   CHECK(reader->partitions("orders").value() == changes.partitions);
   CHECK(reader->executions("orders", 10).value().size() == 1);
   CHECK(reader->jobs().value() == std::vector<std::string>{"orders"});
   CHECK(reader->slices("nobody", {}).value().empty());
+}
+
+TEST_CASE("a reader finds the slices and gaps of one execution, topic, partition and cause",
+          "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Once, kNowMs).value();
+  ChangeSet changes;
+  for (std::uint64_t id = 1; id <= 6; ++id) {
+    SliceRow row = some_slice(id, 0, 1, SliceState::Completed);
+    GapRow gap{1, "orders", 3, 1, 2, 10, 20, Cause::Expired, 7, id, kNowMs, ""};
+    if (id == 2) row.execution = gap.execution = 9;
+    if (id == 3) row.topic = gap.topic = "x' OR '1'='1";
+    if (id == 4) row.partition = gap.partition = 8;
+    if (id == 5) gap.cause = Cause::Poison;
+    changes.slices_upserted.push_back(row);
+    changes.gaps.push_back(gap);
+  }
+  REQUIRE(store.apply("orders", changes));
+  const auto reader = open_store_reader(folder.path()).value();
+  const auto slices = [&](const SliceQuery& query) {
+    std::vector<std::uint64_t> ids;
+    for (const auto& row : reader->slices("orders", query).value()) ids.push_back(row.id);
+    return ids;
+  };
+  const auto gaps = [&](const GapQuery& query) {
+    std::vector<std::uint64_t> ids;
+    for (const auto& row : reader->gaps("orders", query).value().gaps) ids.push_back(row.slice_id);
+    return ids;
+  };
+  using Ids = std::vector<std::uint64_t>;
+  CHECK(slices({.execution = 9}) == Ids{2});
+  CHECK(slices({.topic = "x' OR '1'='1"}) == Ids{3});
+  CHECK(slices({.partition = 8}) == Ids{4});
+  CHECK(slices({.topic = "orders", .partition = 3, .before = 6}) == Ids{5, 2, 1});
+  CHECK(gaps({.execution = 9}) == Ids{2});
+  CHECK(gaps({.topic = "x' OR '1'='1"}) == Ids{3});
+  CHECK(gaps({.partition = 8}) == Ids{4});
+  CHECK(gaps({.cause = Cause::Poison}) == Ids{5});
 }
 
 }  // namespace sluice::state
