@@ -131,6 +131,7 @@ state::ChangeSet Core::take_changes(Milliseconds now) {
   SLUICE_ASSERT(!set_under_way_, token_);
   state::ChangeSet set;
   set.token = ++token_;
+  set.next_slice_id = next_slice_id_;  // a merged row hides the numbers of the slices in it
   set_under_way_ = true;
   set.slices_upserted = changes_.take_rows();
   for (const SliceRef& changed : changes_.take_slices()) {

@@ -47,6 +47,18 @@ TEST_CASE("clean completions of one worker are one row (R3)", "[slicer]") {
   CHECK(rows[0].state == state::SliceState::Completed);
 }
 
+TEST_CASE("a change set tells the next slice's number, which merged rows hide", "[slicer]") {
+  SlicerFixture world{small()};
+  world.found(1, 300);
+  world.ready(0);
+  world.persist_at_once = false;
+  world.complete_all();
+  const auto set = world.slicer().take_changes(world.now);
+  REQUIRE(set.slices_upserted.size() == 1);
+  const std::uint64_t last_of_run = set.slices_upserted[0].id + 2;
+  CHECK(set.next_slice_id == last_of_run + 1);
+}
+
 TEST_CASE("another worker incarnation begins another row", "[slicer]") {
   SlicerFixture world{small()};
   world.found(1, 300);
