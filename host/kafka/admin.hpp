@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "host/base/error.hpp"
@@ -111,6 +110,8 @@ struct GroupDescription {
   std::vector<GroupMember> members;
 };
 
+class GroupClient;
+
 class HostClient {
  public:
   using CommitCallback = std::function<void(const CommitResult&)>;
@@ -130,7 +131,8 @@ class HostClient {
   /// carries its own error and does not spoil the others.
   std::vector<ResolvedOffset> offsets(std::span<const TopicPartition> partitions, LogPoint point,
                                       int timeout_ms);
-  /// [kafka thread] In the order of `partitions`.
+  /// [kafka thread] In the order of `partitions`. KafkaUnavailable also while a coordinator that
+  /// has moved is being looked up (some seconds): ask again.
   Result<std::vector<CommittedOffset>> committed(const std::string& group,
                                                  std::span<const TopicPartition> partitions,
                                                  int timeout_ms);
@@ -150,18 +152,15 @@ class HostClient {
   ClientEvents take_client_events();
 
  private:
-  HostClient() = default;
+  HostClient();
 
-  Result<> append_committed(const std::string& group, std::span<const TopicPartition> asked,
-                            int timeout_ms, std::vector<CommittedOffset>& found);
   Result<> check_describes_groups(int timeout_ms);
   void resolve_by_leader(std::span<ResolvedOffset* const> wanted, LogPoint point, int timeout_ms);
 
-  EventFd event_fd_;  ///< outlives the queue that writes to it
+  EventFd event_fd_;  ///< outlives the queues that write to it
   Handle<rd_kafka_t> client_;
   Handle<rd_kafka_queue_t> main_queue_;
-  std::unordered_map<std::uint64_t, CommitCallback> commits_;
-  std::uint64_t last_commit_ = 0;
+  std::unique_ptr<GroupClient> groups_;
   ClientEvents events_;
   bool offsets_by_leader_ = false;  ///< [kafka thread] offsets.cpp: the last round had a failure
 };

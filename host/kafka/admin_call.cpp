@@ -25,17 +25,15 @@ AdminCall::AdminCall(rd_kafka_t* client, rd_kafka_admin_op_t operation, int time
       queue_{rd_kafka_queue_new(client)},
       timeout_ms_{timeout_ms} {}
 
-Result<Owned<rd_kafka_event_t>> AdminCall::wait(std::string_view what,
-                                                std::string_view which) const {
+Result<Owned<rd_kafka_event_t>> AdminCall::wait(std::string_view what, std::string_view which) {
   Owned<rd_kafka_event_t> event{rd_kafka_queue_poll(queue_.get(), timeout_ms_ + kGraceMs)};
-  if (!event) return kafka_error(what, which, RD_KAFKA_RESP_ERR__TIMED_OUT);
-  const auto error = rd_kafka_event_error(event.get());
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return event;
-  const char* text = rd_kafka_event_error_string(event.get());
+  error_ = event ? rd_kafka_event_error(event.get()) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+  if (error_ == RD_KAFKA_RESP_ERR_NO_ERROR) return event;
+  const char* text = event ? rd_kafka_event_error_string(event.get()) : nullptr;
   std::string message{what};
   message.append(": ").append(which).append(": ");
-  message += text != nullptr ? text : rd_kafka_err2str(error);
-  return Error{error_code_of(error), std::move(message)};
+  message += text != nullptr ? text : rd_kafka_err2str(error_);
+  return Error{error_code_of(error_), std::move(message)};
 }
 
 }  // namespace sluice::kafka

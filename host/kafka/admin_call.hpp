@@ -16,12 +16,15 @@ class AdminCall {
   rd_kafka_AdminOptions_t* options() const { return options_.get(); }
   rd_kafka_queue_t* queue() const { return queue_.get(); }
   /// The answer, or the error that is the whole call's. An answer that comes later is dropped.
-  Result<Owned<rd_kafka_event_t>> wait(std::string_view what, std::string_view which) const;
+  Result<Owned<rd_kafka_event_t>> wait(std::string_view what, std::string_view which);
+  /// The library's own word for what wait() returned.
+  rd_kafka_resp_err_t error() const { return error_; }
 
  private:
   Owned<rd_kafka_AdminOptions_t> options_;
   Handle<rd_kafka_queue_t> queue_;
   int timeout_ms_;
+  rd_kafka_resp_err_t error_ = RD_KAFKA_RESP_ERR__IN_PROGRESS;
 };
 
 /// Options for a request with this timeout over all: finding the broker, and its answer.

@@ -31,4 +31,8 @@ void EventFd::clear() const {
   static_cast<void>(::eventfd_read(fd_, &count));  // EAGAIN: it was clear already
 }
 
+void EventFd::signal() const {
+  static_cast<void>(::eventfd_write(fd_, 1));  // EAGAIN: it is readable already
+}
+
 }  // namespace sluice::kafka

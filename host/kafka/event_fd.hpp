@@ -18,6 +18,8 @@ class EventFd {
   int fd() const { return fd_; }
   /// Not readable any more, until the next write.
   void clear() const;
+  /// Readable now.
+  void signal() const;
 
  private:
   int fd_ = -1;

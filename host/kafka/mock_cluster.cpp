@@ -47,6 +47,11 @@ Result<> MockCluster::set_leader(const std::string& topic, std::int32_t partitio
       rd_kafka_mock_partition_set_leader(cluster_.get(), topic.c_str(), partition, broker));
 }
 
+Result<> MockCluster::set_coordinator(const std::string& group, std::int32_t broker) {
+  return result_of("set coordinator", group,
+                   rd_kafka_mock_coordinator_set(cluster_.get(), "group", group.c_str(), broker));
+}
+
 Result<> MockCluster::set_down(std::int32_t broker) {
   return result_of("set down", broker_name(broker),
                    rd_kafka_mock_broker_set_down(cluster_.get(), broker));
@@ -66,6 +71,16 @@ void MockCluster::push_request_errors(std::int16_t api_key, int error_code, std:
   const std::vector<rd_kafka_resp_err_t> errors(count,
                                                 static_cast<rd_kafka_resp_err_t>(error_code));
   rd_kafka_mock_push_request_errors_array(cluster_.get(), api_key, count, errors.data());
+}
+
+Result<> MockCluster::push_broker_errors(std::int32_t broker, std::int16_t api_key, int error_code,
+                                         std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    SLUICE_TRY(result_of("push errors", broker_name(broker),
+                         rd_kafka_mock_broker_push_request_error_rtts(cluster_.get(), broker,
+                                                                      api_key, 1, error_code, 0)));
+  }
+  return {};
 }
 
 void MockCluster::set_topic_error(const std::string& topic, int error_code) {

@@ -28,12 +28,17 @@ class MockCluster {
 
   Result<> create_topic(const std::string& topic, int partitions);
   Result<> set_leader(const std::string& topic, std::int32_t partition, std::int32_t broker);
+  /// The broker that keeps `group`'s offsets.
+  Result<> set_coordinator(const std::string& group, std::int32_t broker);
   Result<> set_down(std::int32_t broker);
   Result<> set_up(std::int32_t broker);
   /// Round trip time of every answer of `broker`.
   Result<> set_round_trip(std::int32_t broker, int milliseconds);
   /// The next `count` requests of this Kafka API key are answered with `error_code`.
   void push_request_errors(std::int16_t api_key, int error_code, std::size_t count);
+  /// The same for requests that reach `broker`.
+  Result<> push_broker_errors(std::int32_t broker, std::int16_t api_key, int error_code,
+                              std::size_t count);
   /// Metadata and fetches of `topic` answer `error_code` until it is 0 again.
   void set_topic_error(const std::string& topic, int error_code);
 

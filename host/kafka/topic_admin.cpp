@@ -48,15 +48,15 @@ Result<> TopicAdmin::create_topic(const std::string& topic, int partitions,
   for (const auto& [name, value] : configs) {
     rd_kafka_NewTopic_set_config(request.get(), name.c_str(), value.c_str());
   }
-  const AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout_ms};
+  AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout_ms};
   rd_kafka_NewTopic_t* requests[] = {request.get()};
   rd_kafka_CreateTopics(client_.get(), requests, 1, call.options(), call.queue());
   const auto event = call.wait("create topic", topic);
   if (!event) return event.error();
   std::size_t count = 0;
   const auto* result = rd_kafka_event_CreateTopics_result(event->get());
-  SLUICE_TRY(first_topic_answer("create topic", rd_kafka_CreateTopics_result_topics(result, &count),
-                                count));
+  const auto** answers = rd_kafka_CreateTopics_result_topics(result, &count);
+  SLUICE_TRY(first_topic_answer("create topic", answers, count));
   return wait_for_leaders(topic, partitions, timeout_ms);
 }
 
@@ -65,29 +65,29 @@ Result<> TopicAdmin::create_partitions(const std::string& topic, int total, int 
   const Owned<rd_kafka_NewPartitions_t> request{rd_kafka_NewPartitions_new(
       topic.c_str(), static_cast<std::size_t>(total), reason, sizeof reason)};
   if (!request) return Error{ErrorCode::Usage, "create partitions: " + topic + ": " + reason};
-  const AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout_ms};
+  AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout_ms};
   rd_kafka_NewPartitions_t* requests[] = {request.get()};
   rd_kafka_CreatePartitions(client_.get(), requests, 1, call.options(), call.queue());
   const auto event = call.wait("create partitions", topic);
   if (!event) return event.error();
   std::size_t count = 0;
   const auto* result = rd_kafka_event_CreatePartitions_result(event->get());
-  SLUICE_TRY(first_topic_answer("create partitions",
-                                rd_kafka_CreatePartitions_result_topics(result, &count), count));
+  const auto** answers = rd_kafka_CreatePartitions_result_topics(result, &count);
+  SLUICE_TRY(first_topic_answer("create partitions", answers, count));
   return wait_for_leaders(topic, total, timeout_ms);
 }
 
 Result<> TopicAdmin::delete_topic(const std::string& topic, int timeout_ms) {
   const Owned<rd_kafka_DeleteTopic_t> request{rd_kafka_DeleteTopic_new(topic.c_str())};
-  const AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout_ms};
+  AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout_ms};
   rd_kafka_DeleteTopic_t* requests[] = {request.get()};
   rd_kafka_DeleteTopics(client_.get(), requests, 1, call.options(), call.queue());
   const auto event = call.wait("delete topic", topic);
   if (!event) return event.error();
   std::size_t count = 0;
   const auto* result = rd_kafka_event_DeleteTopics_result(event->get());
-  return first_topic_answer("delete topic", rd_kafka_DeleteTopics_result_topics(result, &count),
-                            count);
+  const auto** answers = rd_kafka_DeleteTopics_result_topics(result, &count);
+  return first_topic_answer("delete topic", answers, count);
 }
 
 Result<> TopicAdmin::delete_records(const std::string& topic, std::int32_t partition,
@@ -95,7 +95,7 @@ Result<> TopicAdmin::delete_records(const std::string& topic, std::int32_t parti
   const Handle<rd_kafka_topic_partition_list_t> list{rd_kafka_topic_partition_list_new(1)};
   rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition)->offset = before;
   const Owned<rd_kafka_DeleteRecords_t> request{rd_kafka_DeleteRecords_new(list.get())};
-  const AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_DELETERECORDS, timeout_ms};
+  AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_DELETERECORDS, timeout_ms};
   rd_kafka_DeleteRecords_t* requests[] = {request.get()};
   rd_kafka_DeleteRecords(client_.get(), requests, 1, call.options(), call.queue());
   const auto where = partition_name(topic, partition);

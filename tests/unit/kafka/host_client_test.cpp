@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int16_t kOffsetCommit = 8;
 constexpr std::int16_t kOffsetFetch = 9;
+constexpr int kNotCoordinator = 16;
 constexpr int kUnknownMemberId = 25;
 constexpr int kTopicAuthorizationFailed = 29;
 constexpr int kShortTimeoutMs = 500;
@@ -15,6 +16,15 @@ constexpr int kShortTimeoutMs = 500;
 std::unique_ptr<HostClient> client_of(const MockKafka& kafka, const Properties& more = {}) {
   return value_of(
       HostClient::create(with_overrides(kafka.properties(), more), IsolationLevel::ReadCommitted));
+}
+
+/// From broker 1 to 2; the mock cluster would go on answering for it on both.
+void move_coordinator(MockKafka& kafka) {
+  constexpr std::size_t kAlways = 1000;
+  for (const auto api_key : {kOffsetCommit, kOffsetFetch}) {
+    ok(kafka.cluster.push_broker_errors(1, api_key, kNotCoordinator, kAlways));
+  }
+  ok(kafka.cluster.set_coordinator("g", 2));
 }
 
 /// Polls the loop's side until the commit has been answered.
@@ -274,6 +284,44 @@ TEST_CASE("a commit while all brokers are down is answered as unavailable", "[ka
   ok(kafka.cluster.set_down(1));
   CHECK(commit(*client, "g", {{{"t", 0}, 6, ""}}, kShortTimeoutMs).outcome ==
         CommitOutcome::Unavailable);
+}
+
+// librdkafka keeps a coordinator for as long as it is asked for, also while it answers "not
+// coordinator": commits of a job would have failed until the host is started again.
+TEST_CASE("commits go on after the group's coordinator has moved", "[kafka]") {
+  MockKafka kafka{2};
+  kafka.create("t");
+  ok(kafka.cluster.set_coordinator("g", 1));
+  const auto client = client_of(kafka);
+  const std::vector<TopicPartition> wanted{{"t", 0}};
+  REQUIRE(commit(*client, "g", {{{"t", 0}, 5, ""}}).outcome == CommitOutcome::Committed);
+  move_coordinator(kafka);
+  const auto give_up = std::chrono::steady_clock::now() + kGiveUp;
+  auto outcome = CommitOutcome::Unavailable;
+  while (outcome != CommitOutcome::Committed) {
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+    outcome = commit(*client, "g", {{{"t", 0}, 6, ""}}).outcome;
+    REQUIRE((outcome == CommitOutcome::Committed || outcome == CommitOutcome::Unavailable));
+  }
+  CHECK(value_of(client->committed("g", wanted, kTimeoutMs))[0].offset == 6);
+}
+
+TEST_CASE("committed offsets are read after the group's coordinator has moved", "[kafka]") {
+  MockKafka kafka{2};
+  kafka.create("t");
+  ok(kafka.cluster.set_coordinator("g", 1));
+  const auto client = client_of(kafka);
+  const std::vector<TopicPartition> wanted{{"t", 0}};
+  REQUIRE(commit(*client, "g", {{{"t", 0}, 5, ""}}).outcome == CommitOutcome::Committed);
+  move_coordinator(kafka);
+  const auto give_up = std::chrono::steady_clock::now() + kGiveUp;
+  auto found = client->committed("g", wanted, kTimeoutMs);
+  while (!found) {
+    REQUIRE(found.error().code() == ErrorCode::KafkaUnavailable);
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+    found = client->committed("g", wanted, kTimeoutMs);
+  }
+  CHECK((*found)[0].offset == 5);
 }
 
 TEST_CASE("a client may go while its commits are under way", "[kafka]") {
