@@ -58,12 +58,22 @@ Result<> make_folder(const fs::path& folder) {
   return Error{ErrorCode::Io, "create folder: " + folder.string() + ": " + error.message()};
 }
 
+/// A fifo named x.so would hold up whoever opens it. A link to nowhere is kept, to be listed
+/// broken.
+bool may_be_plugin(const fs::directory_entry& entry) {
+  std::error_code error;
+  if (entry.path().extension() != ".so") return false;
+  return entry.is_regular_file(error) || (entry.is_symlink(error) && !entry.exists(error));
+}
+
 std::vector<fs::path> plugin_files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator{
-           folder, fs::directory_options::skip_permission_denied, error}) {
-    if (entry.path().extension() == ".so") files.push_back(entry.path());
+  // By hand: ++ of a range-for throws when a folder goes away meanwhile.
+  fs::recursive_directory_iterator entry{folder, fs::directory_options::skip_permission_denied,
+                                         error};
+  for (; !error && entry != fs::recursive_directory_iterator{}; entry.increment(error)) {
+    if (may_be_plugin(*entry)) files.push_back(entry->path());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -90,6 +100,9 @@ Result<PluginFile> PluginCatalog::describe(const fs::path& path) {
   auto answer = call_worker(options_.worker_executable, {"--describe", path.string()}, {});
   if (!answer) return answer.error();
   auto file = parse_description(*answer, path);
+  if (file && file->sha256 != *digest) {
+    return Error{ErrorCode::Plugin, "it changed while it was looked at; try again"};
+  }
   // The cache saves a process start next time; without it everything works.
   if (file && make_folder(cache)) {
     static_cast<void>(write_durably(cache / (file->sha256 + ".json"), *answer, 0600));

@@ -62,7 +62,9 @@ Result<PluginFile> parse_description(std::string_view text, const std::filesyste
     PluginFile file;
     file.path = path;
     file.sha256 = text_of(document.as_object(), "sha256");
-    if (file.sha256.size() != 64) throw std::runtime_error{"no sha256"};
+    // It becomes a part of paths: nothing but digits may come from foreign code.
+    const bool digits = file.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (file.sha256.size() != 64 || !digits) throw std::runtime_error{"no sha256"};
     for (const auto& plugin : document.at("plugins").as_array()) {
       file.plugins.push_back(plugin_of(plugin.as_object()));
     }

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -109,13 +111,29 @@ void give(OwnedFd& to, std::string_view& input) {
   if (input.empty()) to.reset();
 }
 
+std::chrono::milliseconds left_until(SteadyTime end) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  return std::max(left, std::chrono::milliseconds{0});
+}
+
+// A plugin may close the outputs of its process and go on; only its end is the end.
+bool ends_in_time(const Call& call, SteadyTime end) {
+  const OwnedFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, call.pid, 0))};
+  pollfd death{pidfd.get(), POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&death, 1, static_cast<int>(left_until(end).count()));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
 // Moves bytes until both outputs have ended; false if the time is up.
 bool converse(Call& call, std::string_view input, SteadyTime end) {
   give(call.in, input);
   while (call.out || call.err) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
+    const auto left = left_until(end);
+    if (left.count() == 0) return false;
     std::array<pollfd, 3> fds{{{call.out ? call.out.get() : -1, POLLIN, 0},
                                {call.err ? call.err.get() : -1, POLLIN, 0},
                                {call.in ? call.in.get() : -1, POLLOUT, 0}}};
@@ -144,7 +162,8 @@ Result<std::string> call_worker(const std::filesystem::path& worker,
   ::sigaction(SIGPIPE, &ignore, &before);
   Call call;
   auto started = start(call, worker, arguments);
-  const bool in_time = started && converse(call, input, std::chrono::steady_clock::now() + limit);
+  const auto end = std::chrono::steady_clock::now() + limit;
+  const bool in_time = started && converse(call, input, end) && ends_in_time(call, end);
   ::sigaction(SIGPIPE, &before, nullptr);
   if (!started) return started.error();
   if (!in_time) {
