@@ -7,6 +7,7 @@
 #include "host/base/assert.hpp"
 #include "host/job/notice_log.hpp"
 #include "host/job/worker_setup.hpp"
+#include "ipc/failure_text.hpp"
 
 namespace sluice::job {
 namespace {
@@ -16,33 +17,6 @@ constexpr Milliseconds kDiscoveryRetry{1000};
 /// How long an ending job waits for the group to take its last offsets. They are durable here, so
 /// a broker that is away must not hold up the stop.
 constexpr Milliseconds kCommitPatience{3000};
-
-JobState final_state(slicer::Outcome outcome) {
-  switch (outcome) {
-    case slicer::Outcome::Completed:
-      return JobState::Completed;
-    case slicer::Outcome::CompletedWithGaps:
-      return JobState::CompletedWithGaps;
-    case slicer::Outcome::Failed:
-      return JobState::Failed;
-    case slicer::Outcome::Stopped:
-      break;
-  }
-  return JobState::Stopped;
-}
-
-state::ExecutionState execution_state(JobState state) {
-  switch (state) {
-    case JobState::Completed:
-      return state::ExecutionState::Completed;
-    case JobState::CompletedWithGaps:
-      return state::ExecutionState::CompletedWithGaps;
-    case JobState::Failed:
-      return state::ExecutionState::Failed;
-    default:
-      return state::ExecutionState::Stopped;
-  }
-}
 
 }  // namespace
 
@@ -196,14 +170,31 @@ WorkerLink* JobRuntime::link(std::uint32_t slot, std::uint64_t incarnation) {
 
 void JobRuntime::reported(std::uint32_t slot, std::uint64_t incarnation,
                           const ipc::ReceivedReport& received) {
-  if (static_cast<ipc::ReportKind>(received.report.kind) == ipc::ReportKind::Ready) {
+  const auto kind = static_cast<ipc::ReportKind>(received.report.kind);
+  const bool of_chain = received.report.slice_id == 0;
+  if (of_chain && (kind == ipc::ReportKind::Failed || kind == ipc::ReportKind::Waiting)) {
+    return chain_reported(slot, received);
+  }
+  if (kind == ipc::ReportKind::Ready) {
     const auto pid = links_[slot]->pid();
+    chain_problems_.erase(slot);
     supervisor_->ready(slot, incarnation, now());
     slicer_->worker_ready(slot, {incarnation, pid}, now());
     if (observer_) observer_->worker_ready(slot, pid);
   }
   slicer_->report(slot, incarnation, received.report, received.text, now());
   if (observer_) observer_->reported(slot, received.report);
+}
+
+// The plugins as a whole, before there is a slice: they wait for their outside world, or cannot
+// start.
+void JobRuntime::chain_reported(std::uint32_t slot, const ipc::ReceivedReport& received) {
+  const auto text = ipc::decode_failure_text(received.text);
+  const auto problem = (text.plugin.empty() ? std::string{} : text.plugin + ": ") + text.message;
+  const auto failure = static_cast<ipc::FailureClass>(received.report.failure);
+  if (failure == ipc::FailureClass::Configuration) return fail(ErrorCode::Configuration, problem);
+  chain_problems_[slot] = problem;
+  log_.with_worker(slot).limited(log::Level::Warning, "chain." + std::to_string(slot), problem);
 }
 
 void JobRuntime::reports_drained() {
@@ -514,13 +505,13 @@ void JobRuntime::commit_and_end() {
 void JobRuntime::end_execution() {
   end_watch_.reset();
   tick_watch_.reset();
-  state_ = final_state(outcome_.value_or(slicer::Outcome::Stopped));
+  state_ = job_state_of(outcome_.value_or(slicer::Outcome::Stopped));
   ended_at_ = now();
   log_.info("execution " + std::to_string(stored_.execution.number) + " is " +
             std::string{job_state_name(state_)});
   services_.state.run([this, token = lifetime_.token(), &loop = services_.loop,
                        job = plan_.config.name, number = stored_.execution.number,
-                       reached = execution_state(state_), reason = reason_,
+                       reached = execution_state_of(state_), reason = reason_,
                        unix_ms = services_.clock.unix_ms()](state::StateStore& store) {
     auto result =
         number == 0 ? Result<>{} : store.set_execution_state(job, number, reached, reason, unix_ms);
@@ -551,6 +542,9 @@ JobStatus JobRuntime::status() const {
     status.waiting.push_back("topic " + problem.topic + ": " + problem.why);
   }
   if (!kafka_problem_.empty()) status.waiting.push_back("kafka: " + kafka_problem_);
+  for (const auto& [slot, problem] : chain_problems_) {
+    status.waiting.push_back("worker " + std::to_string(slot) + ": " + problem);
+  }
   if (committer_ && !committer_->conflict().empty())
     status.waiting.push_back(committer_->conflict());
   status.worker_restarts = worker_restarts_;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -77,6 +78,7 @@ class JobRuntime final : private WorkerEvents {
   // Events of the workers.
   void reported(std::uint32_t slot, std::uint64_t incarnation,
                 const ipc::ReceivedReport& received) override;
+  void chain_reported(std::uint32_t slot, const ipc::ReceivedReport& received);
   void reports_drained() override;
   void violated(std::uint32_t slot, std::uint64_t incarnation, const std::string& rule) override;
   void crash_noted(std::uint32_t slot, std::uint64_t incarnation,
@@ -140,6 +142,7 @@ class JobRuntime final : private WorkerEvents {
   std::set<std::uint16_t> topics_added_;
   std::vector<TopicProblem> topic_problems_;
   std::string kafka_problem_;
+  std::map<std::uint32_t, std::string> chain_problems_;  ///< by slot: why its plugins do not start
   bool first_discovery_ = true;
 
   std::unique_ptr<slicer::Slicer> slicer_;

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "host/base/error.hpp"
+#include "host/slicer/actions.hpp"
 #include "host/slicer/status.hpp"
+#include "host/state/rows.hpp"
 #include "host/supervisor/supervisor.hpp"
 
 namespace sluice::job {
@@ -25,9 +27,9 @@ enum class JobState : std::uint8_t {
 };
 std::string_view job_state_name(JobState state);
 
-constexpr bool has_ended(JobState state) {
-  return state >= JobState::Completed;
-}
+/// How a job stands whose slicer has ended like this, and what its execution's row says then.
+JobState job_state_of(slicer::Outcome outcome);
+state::ExecutionState execution_state_of(JobState ended);
 
 struct JobStatus {
   enum class Mode : std::uint8_t { Persistent, Once };

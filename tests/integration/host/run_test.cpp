@@ -118,6 +118,23 @@ TEST_CASE("a plugin's bad key is refused before anything runs, at its line", "[r
   CHECK_FALSE(std::filesystem::exists(kafka.ledger_file()));
 }
 
+TEST_CASE("a plugin that refuses its configuration at start fails the job with its own words",
+          "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  const auto job =
+      kafka.folder().write("archive.toml",
+                           "name = \"archive\"\nconnector.class = \"file\"\ntopics = [\"orders\"]\n"
+                           "file = \"/proc/nowhere/out.jsonl\"\n");
+  const auto run = kafka.run(job);
+  CHECK(run->wait() == 78);
+  CHECK(summary(*run).at("state") == "FAILED");
+  const std::string reason{summary(*run).at("reason").as_string()};
+  INFO(reason);
+  CHECK(reason.find("archive: ") == 0);
+  CHECK(reason.find("/proc/nowhere") != std::string::npos);
+}
+
 TEST_CASE("an unknown plugin is refused with the nearest name", "[run]") {
   JobFixture kafka;
   const auto run =
