@@ -207,6 +207,7 @@ class Core {
   void own(Partition& partition, Slot slot);
   void disown(Partition& partition);
   void place(Partition& partition, Milliseconds now);
+  bool takes_partitions(Slot slot) const;
   Slot emptiest_worker(Slot except) const;
   void begin_move(Partition& partition, Slot to, Milliseconds now);
   void finish_move(Partition& partition, Milliseconds now);

@@ -14,7 +14,10 @@ namespace sluice::slicer {
 
 class CutRate {
  public:
-  explicit CutRate(std::uint32_t per_second) { set(per_second); }
+  explicit CutRate(std::uint32_t per_second) {
+    set(per_second);
+    level_ = full_;
+  }
 
   void set(std::uint32_t per_second) {
     per_second_ = per_second;

@@ -123,10 +123,8 @@ void Core::restart(Partition& partition, Milliseconds now) {
     slice->environment_failures = slice->environment_deaths = 0;
     changes_.slice_changed(*slice);
   }
-  if (at.slice_id == 0) {
-    partition.verifying = true;
-    verify_expired(partition);
-  }
+  if (at.slice_id == 0) partition.verifying = true;
+  if (partition.verifying) verify_expired(partition);
   ended_said_ = false;
   update_finish(partition);
   enqueue(partition, now);

@@ -14,7 +14,7 @@ void Core::worker_ready(Slot slot, WorkerIdentity identity, Milliseconds now) {
   SLUICE_ASSERT(worker.incarnation == 0 && worker.flights.empty(), slot, worker.incarnation);
   worker.incarnation = identity.incarnation;
   worker.pid = identity.pid;
-  worker.condemned = false;
+  worker.condemned = worker.retiring = false;
   worker.up_since = now;
   if (std::exchange(worker.added, false)) fill_added(slot, now);
   for (const PartitionIndex index : worker.partitions) enqueue(partitions_[index], now);

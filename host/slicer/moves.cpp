@@ -34,14 +34,20 @@ void Core::disown(Partition& partition) {
   partition.slot = kNoSlot;
 }
 
+/// Running, here to stay, and not busy with a suspect (F1). Nobody does during a stop: the next
+/// start finds everything where it was (A1).
+bool Core::takes_partitions(Slot slot) const {
+  if (stopping_) return false;
+  const Worker& worker = workers_[slot];
+  return slot < slots_ && worker.up() && !worker.retiring && worker.suspect_partitions == 0;
+}
+
 /// The emptiest running worker that is not busy with a suspect; kNoSlot if there is none.
 Slot Core::emptiest_worker(Slot except) const {
   std::vector<SlotLoad> loads;
   for (Slot slot = 0; slot < slots_; ++slot) {
     const Worker& worker = workers_[slot];
-    if (slot != except && worker.up() && worker.suspect_partitions == 0) {
-      loads.push_back({slot, worker.planned()});
-    }
+    if (slot != except && takes_partitions(slot)) loads.push_back({slot, worker.planned()});
   }
   return emptiest(loads);
 }
@@ -84,7 +90,8 @@ void Core::finish_move(Partition& partition, Milliseconds now) {
   Slot to = std::exchange(partition.moving_to, kNoSlot);
   --workers_[from].leaving;
   --workers_[to].arriving;
-  const bool willing = to < slots_ && workers_[to].up() && workers_[to].suspect_partitions == 0;
+  const bool willing = takes_partitions(to);
+  if (!willing && from < slots_ && workers_[from].up()) return enqueue(partition, now);
   if (!willing) to = emptiest_worker(kNoSlot);
   if (to == kNoSlot && from >= slots_) to = from % slots_;  // nobody is up: any slot that stays
   if (to == kNoSlot || to == from) return enqueue(partition, now);
@@ -112,8 +119,7 @@ void Core::move_all_from(Slot slot, Milliseconds now) {
     }
     if (partition.suspects > 0 && slot < slots_) continue;
     const Slot to = emptiest_worker(slot);
-    if (to == kNoSlot) return;
-    begin_move(partition, to, now);
+    if (to != kNoSlot) begin_move(partition, to, now);
   }
 }
 
@@ -125,7 +131,7 @@ void Core::schedule_takeover(Slot slot, Milliseconds at) {
 /// A slot that has been down for too long gives its partitions to whoever is up.
 void Core::take_over(Slot slot, Milliseconds now) {
   const Worker& worker = workers_[slot];
-  if (!discovered_ || worker.incarnation != 0 || now < worker.takeover_at) return;
+  if (!discovered_ || stopping_ || worker.incarnation != 0 || now < worker.takeover_at) return;
   move_all_from(slot, now);
 }
 
@@ -133,12 +139,10 @@ void Core::set_slots(std::uint32_t slots, Milliseconds now) {
   SLUICE_ASSERT(slots > 0);
   const std::uint32_t before = std::exchange(slots_, slots);
   if (slots > workers_.size()) workers_.resize(slots);
-  for (Slot slot = before; slot < slots; ++slot) {
-    workers_[slot].added = true;
-    if (workers_[slot].up()) fill_added(slot, now);
-  }
+  for (Slot slot = before; slot < slots; ++slot) workers_[slot].added = true;
   for (Slot slot = slots; slot < before; ++slot) {
     workers_[slot].added = false;
+    workers_[slot].retiring = workers_[slot].incarnation != 0;
     const std::vector<PartitionIndex> all = workers_[slot].partitions;
     for (const PartitionIndex index : all) {
       Partition& partition = partitions_[index];
@@ -173,8 +177,7 @@ PartitionIndex Core::movable_from(Slot from, Slot to) const {
 
 /// A slot that was just added takes its share at once, from the fullest ones, and no more (A1).
 void Core::fill_added(Slot slot, Milliseconds now) {
-  if (slot >= slots_) return;
-  while (true) {
+  while (takes_partitions(slot)) {
     const Slot from = fullest_worker();
     if (from == slot || workers_[from].planned() < workers_[slot].planned() + 2) return;
     const PartitionIndex index = movable_from(from, slot);

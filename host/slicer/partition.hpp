@@ -92,7 +92,7 @@ struct Partition {
   std::int64_t start_offset = 0;
   std::int64_t frontier = 0;
   std::int64_t durable_frontier = -1;    ///< -1: the start position is not durable yet (S2)
-  std::uint64_t held_until = 0;         ///< token of the change set that must be durable first
+  std::uint64_t held_until = 0;          ///< token of the change set that must be durable first
   std::int64_t committed_frontier = -1;  ///< last given out for the Kafka group
   std::int64_t cut = 0;
   SliceList slices;

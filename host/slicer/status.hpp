@@ -19,17 +19,17 @@ enum class PartitionState : std::uint8_t { Running, Idle, Waiting, Halted, Finis
 /// Why a partition does not move although it has something to do.
 enum class WaitReason : std::uint8_t {
   None,
-  NotDurable,       ///< its start (S2), or that a slice of it was parked, is not yet on disk
-  NoEnd,            ///< nobody has said where its log ends
-  NoWorker,         ///< its slot has no running worker
-  Suspect,          ///< a slice of it runs alone, or waits for its slot's respawn (F1)
-  Moving,           ///< its old owner has not given everything back yet
-  Returning,        ///< slices under an older fence have not come back yet
-  Retrying,         ///< back-off after a failure
-  Verifying,        ///< expired, says the worker; the host is asking
-  BeyondEnd,        ///< the log ends below the position (F5)
-  Credit,           ///< its worker has as much as it may have (C1)
-  Worker,           ///< the worker itself waits: see text
+  NotDurable,  ///< its start (S2), or that a slice of it was parked, is not yet on disk
+  NoEnd,       ///< nobody has said where its log ends
+  NoWorker,    ///< its slot has no running worker
+  Suspect,     ///< a slice of it runs alone, or waits for its slot's respawn (F1)
+  Moving,      ///< its old owner has not given everything back yet
+  Returning,   ///< slices under an older fence have not come back yet
+  Retrying,    ///< back-off after a failure
+  Verifying,   ///< expired, says the worker; the host is asking
+  BeyondEnd,   ///< the log ends below the position (F5)
+  Credit,      ///< its worker has as much as it may have (C1)
+  Worker,      ///< the worker itself waits: see text
   Stopping,
 };
 std::string_view wait_reason_name(WaitReason reason);

@@ -47,6 +47,7 @@ struct Worker {
   bool condemned = false;  ///< broke a rule, will be killed; nothing it says counts
   bool lost = false;       ///< its last incarnation died; false before the first
   bool added = false;      ///< by set_slots(): fills up at once when its worker is ready
+  bool retiring = false;   ///< its slot was taken away: on its way out, also if the slot comes back
   Milliseconds up_since{0};
   Milliseconds takeover_at{0};  ///< down and past this: its partitions go to others
 

@@ -170,6 +170,7 @@ void Supervisor::bury(Worker& worker, Accusation accusation, Milliseconds now,
   if (accusation.cause != LossCause::Stopped) ++shown.losses_in_a_row;
   shown.last_loss = accusation;
   shown.pid = 0;
+  worker.kill_at.reset();
   actions.emplace_back(Lost{shown.slot, shown.incarnation, std::move(accusation)});
   if (!worker.wanted || draining_ || failed_) {
     worker.enter(WorkerState::Empty, now);

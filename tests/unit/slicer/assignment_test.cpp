@@ -217,6 +217,23 @@ TEST_CASE("a target that dies during a move costs the partition nothing", "[slic
   CHECK(world.in_flight(0) > 0);
 }
 
+TEST_CASE("a partition whose move loses both its workers goes on with the first that is back",
+          "[slicer]") {
+  SlicerFixture world{workers(1)};
+  world.found(4, 10'000);
+  world.ready(0);
+  world.slicer().set_slots(2, world.now);
+  world.ready(1);
+  REQUIRE(world.revokes.size() == 2);
+  world.lose(1, {});
+  world.lose(0, {});
+  world.ready(0);
+  for (std::int32_t partition = 0; partition < 4; ++partition) {
+    CHECK(world.owner(partition) == 0);
+    CHECK(world.status(partition).wait != WaitReason::Moving);
+  }
+}
+
 TEST_CASE("a source that dies during a move hands over at once", "[slicer]") {
   SlicerFixture world{workers(1)};
   world.found(2, 300);

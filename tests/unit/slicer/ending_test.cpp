@@ -139,6 +139,27 @@ TEST_CASE("a stop ends also when the worker dies instead of answering", "[slicer
   CHECK(world.outcomes[0] == Outcome::Stopped);
 }
 
+TEST_CASE("workers that leave because of a stop give nothing to each other (A1)", "[slicer]") {
+  SlicerOptions options = once();
+  options.mode = Mode::Persistent;
+  options.slots = 3;
+  SlicerFixture world{options};
+  world.found(6, 0);
+  world.all_ready();
+  std::vector<Slot> before;
+  for (std::int32_t partition = 0; partition < 6; ++partition) {
+    before.push_back(world.owner(partition));
+  }
+  world.slicer().stop(world.now);
+  Accusation stopped;
+  stopped.cause = LossCause::Stopped;
+  for (Slot slot = 0; slot < 3; ++slot) world.lose(slot, stopped);
+  world.advance(10'000);
+  for (std::int32_t partition = 0; partition < 6; ++partition) {
+    CHECK(world.owner(partition) == before[static_cast<std::size_t>(partition)]);
+  }
+}
+
 TEST_CASE("what is not built yet is refused by a sentence that names the key", "[slicer]") {
   SlicerOptions options;
   CHECK(validate(options).has_value());

@@ -187,6 +187,31 @@ TEST_CASE("a worker's word alone skips nothing: the host must find the low water
   CHECK(world.in_ring(0).attempt == 1);
 }
 
+TEST_CASE("a partition that halted while an expiry was being verified asks again when restarted",
+          "[slicer]") {
+  SlicerOptions options;
+  options.slice_records_max = 10;
+  options.attempts_max = 1;
+  SlicerFixture world{options};
+  world.found(1, 30);
+  world.ready(0);
+  world.send(0, world.answer(0, 1, ipc::ReportKind::Expired));
+  Accusation accusation;
+  accusation.cause = LossCause::Exit;
+  accusation.slice_id = world.in_ring(0).slice_id;
+  world.lose(0, accusation);
+  REQUIRE(world.halted.size() == 1);
+  REQUIRE(world.asked_lows.size() == 1);
+  world.slicer().low_observed({0, 0}, 0, 30, world.now);
+  world.ready(0);
+  world.slicer().restart_halted(world.now);
+  world.step();
+  REQUIRE(world.asked_lows.size() == 2);
+  world.slicer().low_observed({0, 0}, 0, 30, world.now);
+  world.advance(1'000);
+  CHECK(world.in_ring(0).start == 0);
+}
+
 TEST_CASE("a verdict that Kafka does not give is asked for again", "[slicer]") {
   SlicerFixture world;
   world.found(1, 30);

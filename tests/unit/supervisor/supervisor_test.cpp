@@ -114,6 +114,19 @@ TEST_CASE("a call over its deadline gets SIGABRT, and SIGKILL 100 ms later (F7)"
   CHECK(world.count<Lost>() == 0);
 }
 
+TEST_CASE("a hung worker that obeys SIGABRT is not killed again, and is started again",
+          "[supervisor]") {
+  SupervisorFixture world;
+  world.come_up(0);
+  world.work(0, ipc::Phase::Put);
+  world.frozen_for(0, 60'000);
+  REQUIRE(world.signals(SIGABRT) == 1);
+  world.reap_signal(0, SIGABRT);
+  world.pass(400);
+  CHECK(world.signals(SIGKILL) == 0);
+  CHECK(world.state(0) == WorkerState::Spawning);
+}
+
 TEST_CASE("keep_alive extends the deadline of the running call (F7)", "[supervisor]") {
   SupervisorFixture world;
   world.come_up(0);
