@@ -63,7 +63,7 @@ class Core {
   std::optional<Milliseconds> next_deadline() const;
 
   // durability.cpp
-  bool has_changes() const { return !changes_.empty(); }
+  bool has_changes() const { return !changes_.empty() || ids_run_low(); }
   state::ChangeSet take_changes(Milliseconds now);
   std::vector<FrontierCommit> persisted(std::uint64_t token, Milliseconds now);
 
@@ -73,6 +73,8 @@ class Core {
   std::vector<state::SliceRow> open_slices() const;
 
  private:
+  static constexpr std::uint64_t kIdsAheadMin = 1'024;
+
   struct Topic {
     std::string name;
     std::uint32_t incarnation = 1;
@@ -112,6 +114,10 @@ class Core {
   SlicerCounts counts_;
   state::Counts totals_;
   std::uint64_t next_slice_id_;
+  std::uint64_t ids_durable_ = 0;    ///< ids below it may be published: no later host uses them
+  std::uint64_t ids_under_way_ = 0;  ///< ... once the set under way is durable
+  std::uint64_t ids_ahead_;          ///< how many are reserved with each set
+  std::uint64_t id_at_last_set_;
   std::uint64_t next_order_ = 1;
   std::uint32_t slots_;
   Slot first_turn_ = 0;  ///< which slot's queue is served first in the next step
@@ -239,6 +245,8 @@ class Core {
   void extend_run(Partition& partition, const Slice& slice, const state::Counts& counts,
                   const state::PhaseTimes& times, Milliseconds now);
   void close_run(Partition& partition);
+  bool ids_run_low() const { return next_slice_id_ + ids_ahead_ / 2 > ids_durable_; }
+  std::uint64_t reserve_ids();
   void add_gap(const Partition& partition, const Slice& slice, state::Cause cause,
                Milliseconds now);
   std::int64_t unix_ms(Milliseconds now) const { return options_.unix_ms_at_zero + now.count(); }

@@ -62,14 +62,14 @@ void Core::dispatch_suspects(Slot slot, Milliseconds now) {
   Worker& worker = workers_[slot];
   while (!worker.suspects.empty() && worker.flights.empty() && !rate_.empty()) {
     Partition& partition = partitions_[worker.suspects.front()];
+    Published published = Published::NothingToDo;
+    if (partition.suspects > 0 && blocked(partition, now) == WaitReason::None) {
+      published = publish_next(partition, now);
+    }
+    if (published == Published::NoCredit) return;
     worker.suspects.pop_front();
     partition.queued = false;
-    if (blocked(partition, now) != WaitReason::None) continue;
-    if (partition.suspects == 0) {
-      enqueue(partition, now);
-      continue;
-    }
-    if (publish_next(partition, now) == Published::Yes) enqueue(partition, now);
+    enqueue(partition, now);
   }
 }
 
@@ -85,6 +85,7 @@ Core::Published Core::publish_next(Partition& partition, Milliseconds now) {
   const std::int64_t records =
       slice != nullptr ? slice->size()
                        : std::min(slice_limit(partition), cut_bound(partition) - partition.cut);
+  if ((slice != nullptr ? slice->id : next_slice_id_) >= ids_durable_) return Published::NoCredit;
   // An empty worker takes anything: a restored slice may be larger than today's credit.
   const bool fits =
       worker.flights.empty() || (worker.flights.size() < options_.credit_slices &&

@@ -1,4 +1,5 @@
 // Rows and change sets (R1-R4): what must be on disk, taken when the state thread is free.
+#include <algorithm>
 #include <utility>
 
 #include "host/base/assert.hpp"
@@ -126,13 +127,23 @@ void Core::add_gap(const Partition& partition, const Slice& slice, state::Cause 
   changes_.add_gap(std::move(gap));
 }
 
+/// Merged rows hide the ids of the slices in them, so a host that comes back could not know which
+/// were used: an id is published only below a bound that is durable. Four times what the time
+/// between two sets has used, so that a busy slicer never waits for it and an idle one leaves small
+/// holes.
+std::uint64_t Core::reserve_ids() {
+  const std::uint64_t used = next_slice_id_ - std::exchange(id_at_last_set_, next_slice_id_);
+  ids_ahead_ = std::max(kIdsAheadMin, 4 * used);
+  return ids_run_low() ? next_slice_id_ + ids_ahead_ : ids_durable_;
+}
+
 state::ChangeSet Core::take_changes(Milliseconds now) {
   static_cast<void>(now);
   SLUICE_ASSERT(!set_under_way_, token_);
   state::ChangeSet set;
   set.token = ++token_;
-  set.next_slice_id = next_slice_id_;  // a merged row hides the numbers of the slices in it
   set_under_way_ = true;
+  set.next_slice_id = ids_under_way_ = reserve_ids();
   set.slices_upserted = changes_.take_rows();
   for (const SliceRef& changed : changes_.take_slices()) {
     if (!changed.holds()) continue;
@@ -157,6 +168,7 @@ state::ChangeSet Core::take_changes(Milliseconds now) {
 std::vector<FrontierCommit> Core::persisted(std::uint64_t token, Milliseconds now) {
   SLUICE_ASSERT(set_under_way_ && token == token_, token, token_);
   set_under_way_ = false;
+  ids_durable_ = ids_under_way_;
   std::vector<FrontierCommit> commits;
   for (const auto& [index, frontier] : under_way_) {
     Partition& partition = partitions_[index];

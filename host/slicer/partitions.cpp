@@ -15,6 +15,8 @@ Core::Core(const SlicerOptions& options, Random random)
       workers_(options.slots),
       rate_{options.slices_per_second_max},
       next_slice_id_{options.next_slice_id},
+      ids_ahead_{kIdsAheadMin},
+      id_at_last_set_{options.next_slice_id},
       slots_{options.slots},
       gaps_{options.gaps_before > 0} {
   const auto valid = validate(options);
@@ -185,7 +187,7 @@ void Core::update_finish(Partition& partition) {
 
 /// Only when everything is durable: whoever hears it may exit (S1, D1).
 void Core::say_ended() {
-  if (ended_said_ || !changes_.empty() || set_under_way_) return;
+  if (ended_said_ || has_changes() || set_under_way_) return;
   const bool once_over =
       options_.mode == Mode::Once && discovered_ && finished_ + stuck_ == partitions_.size();
   if (once_over) {

@@ -3,6 +3,7 @@
 // it goes on from.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -19,10 +20,8 @@ struct Disk {
 
   void apply(const state::ChangeSet& set) {
     for (const auto& row : set.partitions) partitions[row.partition] = row;
-    for (const auto& row : set.slices_upserted) {
-      slices[row.id] = row;
-      next_slice_id = std::max(next_slice_id, row.id + 1);
-    }
+    for (const auto& row : set.slices_upserted) slices[row.id] = row;
+    next_slice_id = std::max(next_slice_id, set.next_slice_id);
     for (const std::uint64_t id : set.slices_deleted) slices.erase(id);
     gaps.insert(gaps.end(), set.gaps.begin(), set.gaps.end());
   }

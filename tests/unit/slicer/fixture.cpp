@@ -8,6 +8,7 @@ namespace sluice::slicer {
 void StoredRows::apply(const state::ChangeSet& set) {
   for (const auto& row : set.partitions) partitions[{row.topic, row.partition}] = row;
   for (const auto& row : set.slices_upserted) slices[row.id] = row;
+  next_slice_id = std::max(next_slice_id, set.next_slice_id);
   for (const auto id : set.slices_deleted) slices.erase(id);
   gaps.insert(gaps.end(), set.gaps.begin(), set.gaps.end());
 }
@@ -216,9 +217,7 @@ bool SlicerFixture::noticed(Notice::Kind kind) const {
 
 void SlicerFixture::restart_host(std::int64_t end) {
   SlicerOptions again = options;
-  for (const auto& [id, row] : stored.slices) {
-    again.next_slice_id = std::max(again.next_slice_id, id + 1);
-  }
+  again.next_slice_id = stored.next_slice_id;
   slicer_ = std::make_unique<Slicer>(again, Random{2});
   slicer_->add_topic(0, "orders", 1);
   ring.clear();

@@ -23,6 +23,7 @@ struct StoredRows {
   std::map<std::pair<std::string, std::int32_t>, state::PartitionRow> partitions;
   std::map<std::uint64_t, state::SliceRow> slices;
   std::vector<state::GapRow> gaps;
+  std::uint64_t next_slice_id = 1;
 
   void apply(const state::ChangeSet& set);
 };
