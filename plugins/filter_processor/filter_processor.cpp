@@ -26,8 +26,8 @@ class Pattern {
   Pattern& operator=(const Pattern&) = delete;
   ~Pattern() { regfree(&compiled_); }
 
-  /// Not regexec: with REG_STARTEND its wrapper in AddressSanitizer reads on to a NUL. Requires: the
-  /// size fits an int, as Kafka's do.
+  /// Not regexec: with REG_STARTEND its wrapper in AddressSanitizer reads on to a NUL. Requires:
+  /// the size fits an int, as Kafka's do.
   bool is_found_in(std::string_view text) {
     const char* start = text.data() == nullptr ? "" : text.data();
     const auto size = static_cast<regoff_t>(text.size());
