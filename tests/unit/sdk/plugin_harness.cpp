@@ -1,6 +1,6 @@
 #include "unit/sdk/plugin_harness.hpp"
 
-#include <catch2/catch.hpp>
+#include <stdexcept>
 
 namespace sluice::test {
 
@@ -22,14 +22,14 @@ worker::PluginChoice PluginHarness::load(const std::string& file, const std::str
   const std::string path = std::string{SLUICE_PLUGIN_DIR} + "/" + file;
   auto module = worker::load_module(path);
   if (!module) {
-    FAIL(module.error().message());
+    throw std::runtime_error{module.error().message()};
   }
   const worker::PluginModule& kept = *keep(std::move(*module));
   const sluice_descriptor& first = *kept.plugins().at(0).descriptor;
   const auto choice =
       worker::find_plugin(kept, alias.empty() ? first.name : alias, first.kind, path);
   if (!choice) {
-    FAIL(choice.error().message());
+    throw std::runtime_error{choice.error().message()};
   }
   return *choice;
 }
@@ -40,7 +40,7 @@ worker::PluginChoice PluginHarness::of_class(const sluice_descriptor* descriptor
       &descriptor,           nullptr};
   auto checked = worker::PluginModule::check(&module, "a class of the test's own");
   if (!checked) {
-    FAIL(checked.error().message());
+    throw std::runtime_error{checked.error().message()};
   }
   return {&keep(std::move(*checked))->plugins().at(0), nullptr};
 }
@@ -61,10 +61,12 @@ std::string PluginHarness::problems(const worker::PluginChoice& choice, const Co
 PluginHarness::PluginHarness(const worker::PluginChoice& choice, const Config& config)
     : settings_{worker::PluginSettings::check(choice, config, as_it_is)} {
   for (const auto& [key, message] : settings_.problems) {
-    FAIL(key << ": " << message);
+    throw std::runtime_error{key + ": " + message};
   }
   plugin = choice.plugin->descriptor->create(&host.raw);
-  REQUIRE(plugin != nullptr);
+  if (plugin == nullptr) {
+    throw std::runtime_error{"create() had no memory"};
+  }
 }
 
 PluginHarness::~PluginHarness() {

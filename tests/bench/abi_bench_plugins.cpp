@@ -1,6 +1,7 @@
-// The plugin of abi_bench: adds up sizes, once through the C++ layer's iterator, which stores the
-// record's index for the host, once through the C struct without that store.
-#include <sluice/sink.hpp>
+// The plugins of abi_bench. Sinks that add up sizes, once through the C++ layer's iterator, which
+// stores the record's index for the host, once through the C struct without that store; and a
+// processor that passes every record on.
+#include <sluice/sluice.hpp>
 
 namespace {
 
@@ -32,7 +33,17 @@ class SumByStruct final : public Sum {
   }
 };
 
+class PassThrough final : public sluice::Processor {
+ public:
+  void process(const sluice::Batch& batch, sluice::Output& out) override {
+    for (const auto& record : batch) {
+      out.pass(record);
+    }
+  }
+};
+
 }  // namespace
 
-SLUICE_MODULE(sluice::sink<SumByIterator>("sum-by-iterator", "1.0.0"),
+SLUICE_MODULE(sluice::processor<PassThrough>("pass-through", "1.0.0"),
+              sluice::sink<SumByIterator>("sum-by-iterator", "1.0.0"),
               sluice::sink<SumByStruct>("sum-by-struct", "1.0.0"))
