@@ -81,5 +81,3 @@ BENCHMARK(struct_without_position)->Arg(1)->Arg(8)->Arg(64)->Arg(512)->Arg(4096)
 BENCHMARK(processor_pass_through)->Arg(8)->Arg(64)->Arg(512)->Arg(4096);
 
 }  // namespace
-
-BENCHMARK_MAIN();

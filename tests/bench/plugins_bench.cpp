@@ -93,5 +93,3 @@ BENCHMARK(filter_header);
 BENCHMARK(filter_regex);
 
 }  // namespace
-
-BENCHMARK_MAIN();
