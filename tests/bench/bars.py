@@ -69,7 +69,8 @@ def judge(name, ratios, bar, better):
     verdict = "noisy" if high - low > NOISE * median else "pass" if good else "fail"
     if verdict == "noisy":
         verdict += ", pass" if good else ", fail"
-    print(f"{name:4} {median:6.3f}  [{low:.3f}, {high:.3f}]  bar {better} {bar}  {verdict}", flush=True)
+    spread = f"[{low:.3f}, {high:.3f}]"
+    print(f"{name:4} {median:6.3f}  {spread}  bar {better} {bar}  {verdict}", flush=True)
     return {"name": name, "ratios": ratios, "median": median, "bar": bar, "verdict": verdict}
 
 

@@ -1,4 +1,5 @@
-// Dies while it is being loaded. By SIGABRT: AddressSanitizer turns a SIGSEGV into its own exit code.
+// Dies while it is being loaded. By SIGABRT, because AddressSanitizer turns a SIGSEGV into an exit
+// code of its own.
 #include <csignal>
 
 namespace {
