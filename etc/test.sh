@@ -24,7 +24,7 @@ declare -A budget_minutes=([packages]=3 [release]=8 [quick]=12 [asan]=10 [tsan]=
   [broker]=10 [bench]=2)
 # Sanitized builds leave out what needs a broker, measures time, or looks at sources only.
 sanitizers_skip='^(broker|bench|sdk|tidy)$'
-tsan_targets=(unit_ipc unit_log unit_state unit_job)
+tsan_targets=(unit_ipc unit_log unit_state)
 
 parts=()
 for argument in "$@"; do
