@@ -32,7 +32,10 @@ class ForkedWorker {
   ForkedWorker& operator=(const ForkedWorker&) = delete;
 
   pid_t pid() const { return pid_; }
-  void signal(int number) const { ::kill(pid_, number); }
+  void signal(int number) const {
+    REQUIRE(pid_ > 0);  // reaped: kill(-1) would reach every process there is
+    ::kill(pid_, number);
+  }
   void kill() const { signal(SIGKILL); }
   /// The wait status.
   int reap() {
