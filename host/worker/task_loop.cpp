@@ -99,6 +99,7 @@ void TaskLoop::leave_because_of(const PluginFailure& failure) {
                                 failure.failure_class == FailureClass::NotConnected;
   if (is_patience_over && is_work_waiting()) return runner_.fail_everything(failure);
   outbox_.chain_failed(failure);
+  runner_.chain().take_down(SLUICE_REASON_STOPPING);
   const bool is_configuration = failure.failure_class == FailureClass::Configuration;
   exit_code_ = is_configuration ? kExitConfiguration : kExitTryAgain;
 }

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct PluginWorld {
   std::vector<std::string> put;      ///< "partition@offset", since the last flush or reset
   std::vector<std::string> durable;  ///< flushed
   std::vector<std::size_t> batch_sizes;
-  std::vector<const void*> value_pointers;  ///< of the last put
+  std::vector<std::shared_ptr<void>> instances;  ///< as the process keeps those not destroyed
 
   sluice_status answer(const std::string& call, const sluice_host* host) {
     journal.push_back(call);
@@ -95,11 +96,9 @@ inline sluice_status put(sluice_plugin* plugin, const sluice_batch* batch) noexc
   const sluice_status status = self.answer("put");
   if (status != SLUICE_OK) return status;
   world.batch_sizes.push_back(batch->record_count);
-  world.value_pointers.clear();
   for (std::uint32_t i = 0; i < batch->record_count; ++i) {
     *self.host->position = i;
     const sluice_record& record = *sluice_record_at(batch, i);
-    world.value_pointers.push_back(record.value.data);
     const std::string value = value_of(record);
     if (value == "boom") {
       world.say(self.host, "boom at " + std::to_string(record.offset));
@@ -155,14 +154,15 @@ inline sluice_status process(sluice_plugin* plugin, const sluice_batch* batch) n
 
 inline sluice_plugin* create(const sluice_host* host, sluice_kind kind) {
   PluginWorld* world = current_world();
-  auto* self = new Instance;
+  const auto self = std::make_shared<Instance>();
+  world->instances.push_back(self);
   self->host = host;
   self->world = world;
   self->prefix = kind == SLUICE_KIND_SINK ? "" : "p:";
   world->journal.push_back(self->prefix + "create");
   sluice_plugin& plugin = self->plugin;
   plugin.size = sizeof(plugin);
-  plugin.context = self;
+  plugin.context = self.get();
   plugin.start = [](sluice_plugin* p, const sluice_start*) noexcept {
     return Instance::of(p).answer("start");
   };
@@ -193,7 +193,6 @@ inline sluice_plugin* create(const sluice_host* host, sluice_kind kind) {
     Instance& instance = Instance::of(p);
     instance.world->journal.push_back(instance.prefix + "destroy");
     instance.world->put.clear();
-    delete &instance;
   };
   return &plugin;
 }

@@ -48,6 +48,7 @@ TEST_CASE("a configuration error at start is reported with its key and exits 78"
   CHECK(world.failure_of(0) == "out/start: file: cannot be opened");
   CHECK(failure_class(world, 0) == FailureClass::Configuration);
   CHECK(world.all(ReportKind::Ready).empty());
+  CHECK(world.plugin.journal == Texts{"create", "start", "destroy"});
 }
 
 TEST_CASE("a start that fails for another reason exits 75, to be tried in a new process",
