@@ -53,7 +53,10 @@ Properties reader_defaults() {
       {"fetch.max.bytes", "8388608"},
       {"max.partition.fetch.bytes", "1048576"},
       {"queued.min.messages", "100000"},
-      {"queued.max.messages.kbytes", "4096"},  // per partition; a small queue stays in cache
+      // Per partition, and overshot by up to one fetch. With the nudge more brings no speed: from
+      // 4096 to 1024 a reader of 8 partitions went from 120 to 50 MB and from 0.46 to 0.41 us a
+      // record.
+      {"queued.max.messages.kbytes", "1024"},
   };
   return with_overrides(std::move(defaults), nudge_properties());
 }

@@ -70,6 +70,42 @@ TEST_CASE("null and empty are kept apart in keys, values and header values", "[k
   CHECK(text_of(seen[3].headers[5].name).empty());
 }
 
+// Where a record has no headers the library is not asked (is_bare): no record may be mistaken,
+// whatever its bytes, its place in a page, and the codec of its set.
+TEST_CASE("headers are seen where they are, for every size of value and every codec", "[kafka]") {
+  constexpr int kRecords = 3000;
+  const auto* codec = GENERATE("none", "gzip", "snappy", "lz4", "zstd");
+  INFO(codec);
+  MockKafka kafka;
+  kafka.create("t");
+  const auto producer = value_of(
+      Producer::create(with_overrides(kafka.properties(), {{"compression.codec", codec}})));
+  const sluice_header header{bytes_of("h"), bytes_of("v")};
+  const auto has_header = [](int i) { return i % 3 == 0; };
+  for (int i = 0; i < kRecords; ++i) {
+    const std::string value(static_cast<std::size_t>(i % 97), i % 2 == 0 ? '\0' : 'x');
+    OutRecord record;
+    record.value = bytes_of(value);
+    record.partition = 0;
+    if (has_header(i)) record.headers = {&header, 1};
+    ok(producer->produce("t", record));
+  }
+  ok(producer->flush(kTimeoutMs));
+  const auto reader = kafka.reader();
+  auto& partition = *value_of(reader->open("t", 0, 0, 0));
+  int seen = 0;
+  while (seen < kRecords) {
+    const auto fetched = partition.fetch(100);
+    for (const auto& record : fetched.block.records()) {
+      REQUIRE(record.value.size == static_cast<std::size_t>(seen % 97));
+      REQUIRE(record.header_count == (has_header(seen) ? 1U : 0U));
+      if (has_header(seen)) REQUIRE(text_of(record.headers[0].name) == "h");
+      ++seen;
+    }
+    if (fetched.block.empty()) wait_for(*reader);
+  }
+}
+
 TEST_CASE("a split keeps what is below the offset, in place, and hands over the rest", "[kafka]") {
   MockKafka kafka;
   kafka.create("t");
