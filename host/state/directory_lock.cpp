@@ -5,11 +5,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -62,6 +64,33 @@ bool holds(const std::filesystem::path& process, const struct stat& wanted) {
   return false;
 }
 
+/// The process that once took the lock, if /proc/locks tells: it may be gone, and its number be
+/// another process's by now, while those that inherited the lock live on.
+std::optional<pid_t> taker_of(const struct stat& wanted) {
+  std::ifstream in{"/proc/locks"};
+  for (std::string line; std::getline(in, line);) {
+    int pid = 0;
+    unsigned major_no = 0;
+    unsigned minor_no = 0;
+    unsigned long long inode = 0;
+    if (std::sscanf(line.c_str(), "%*u: FLOCK ADVISORY WRITE %d %x:%x:%llu", &pid, &major_no,
+                    &minor_no, &inode) == 4 &&
+        pid > 0 && inode == wanted.st_ino && makedev(major_no, minor_no) == wanted.st_dev) {
+      return pid;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Lives, and does not let us see its descriptors: a host, which hides from its own workers' user.
+bool hides_its_descriptors(pid_t pid) {
+  std::error_code code;
+  const std::filesystem::path process = "/proc/" + std::to_string(pid);
+  if (!std::filesystem::exists(process, code)) return false;
+  const std::filesystem::directory_iterator fds{process / "fd", code};
+  return code == std::errc::permission_denied;
+}
+
 /// Until one of the holders died, or `patience` is over.
 void wait_for_a_death(const std::vector<pid_t>& pids, std::chrono::milliseconds patience) {
   std::vector<pollfd> deaths;
@@ -78,7 +107,8 @@ Error taken(const std::filesystem::path& directory) {
   for (const pid_t pid : lock_holders(directory / kLockName)) {
     pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
   }
-  const std::string who = pids.empty() ? "by a process of another user" : "by pid " + pids;
+  const std::string who =
+      pids.empty() ? "by a process that cannot be seen from here" : "by pid " + pids;
   return Error{ErrorCode::Refused, "state directory: " + directory.string() + ": is in use " + who +
                                        "; stop that host, or name another state.dir"};
 }
@@ -138,6 +168,8 @@ std::vector<pid_t> lock_holders(const std::filesystem::path& file) {
     const auto pid = pid_of(processes->path());
     if (pid && holds(processes->path(), wanted)) pids.push_back(*pid);
   }
+  const auto taker = taker_of(wanted);
+  if (taker && hides_its_descriptors(*taker)) pids.push_back(*taker);
   std::sort(pids.begin(), pids.end());
   return pids;
 }

@@ -42,7 +42,8 @@ class DirectoryLock {
   int fd_ = -1;
 };
 
-/// Processes with an open description that holds the flock on `file`; only those we may look into.
+/// Processes with an open description that holds the flock on `file`, as far as we may look into
+/// them, and the one that took it if it lives and hides (PR_SET_DUMPABLE 0, as hosts do).
 std::vector<pid_t> lock_holders(const std::filesystem::path& file);
 
 }  // namespace sluice::state

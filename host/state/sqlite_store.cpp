@@ -99,6 +99,7 @@ class SqliteStore final : public StateStore {
   SqliteStore(OpenedStore opened, Statements statements)
       : database_{std::move(opened.database)},
         identity_{std::move(opened.identity)},
+        files_{std::move(opened.files)},
         sql_{std::move(statements)} {}
 
   const StoreIdentity& identity() const override { return identity_; }
@@ -137,7 +138,7 @@ class SqliteStore final : public StateStore {
     row.mode = mode;
     row.started_ms = now_ms;
     SLUICE_TRY(put(sql_.put_execution, entry->no, row));
-    SLUICE_TRY(transaction->commit());
+    SLUICE_TRY(commit(*transaction));
     return row;
   }
 
@@ -156,14 +157,14 @@ class SqliteStore final : public StateStore {
     row.reason = reason;
     row.ended_ms = state == ExecutionState::Running ? 0 : now_ms;
     SLUICE_TRY(put(sql_.put_execution, entry->no, row));
-    return transaction->commit();
+    return commit(*transaction);
   }
 
   Result<> apply(std::span<const JobChanges> batch) override {
     auto transaction = Transaction::begin(database_);
     if (!transaction) return transaction.error();
     for (const JobChanges& job_changes : batch) SLUICE_TRY(apply_one(job_changes));
-    return transaction->commit();
+    return commit(*transaction);
   }
 
   Result<std::uint64_t> fold(std::string_view job, const RetentionLimits& limits,
@@ -175,6 +176,12 @@ class SqliteStore final : public StateStore {
   }
 
  private:
+  /// Durable, and in files that the next host will find.
+  Result<> commit(Transaction& transaction) {
+    SLUICE_TRY(transaction.commit());
+    return files_.check();
+  }
+
   /// `no` 0: not known.
   Result<JobEntry> find(std::string_view job) {
     sql_.find_job.bind(1, job);
@@ -253,6 +260,7 @@ class SqliteStore final : public StateStore {
 
   Database database_;
   StoreIdentity identity_;
+  FilesInPlace files_;
   Statements sql_;  // after database_: statements are closed first
 };
 

@@ -192,7 +192,12 @@ Result<OpenedStore> open_store_files(const fs::path& directory) {
   SLUICE_TRY(check_witness(directory, *id));
   const auto incarnation = count_incarnation(*database);
   if (!incarnation) return incarnation.error();
-  return OpenedStore{*std::move(database), StoreIdentity{*std::move(id), *incarnation}};
+  // The count above was the first commit: from now on there is a log, and it stays this file.
+  const fs::path file = database_file(directory);
+  auto files = FilesInPlace::remember({file, file.string() + "-wal"});
+  if (!files) return files.error();
+  return OpenedStore{*std::move(database), StoreIdentity{*std::move(id), *incarnation},
+                     *std::move(files)};
 }
 
 Result<Database> open_for_reading(const fs::path& directory) {

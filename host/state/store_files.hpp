@@ -10,6 +10,7 @@
 
 #include "host/base/error.hpp"
 #include "host/state/database.hpp"
+#include "host/state/files_in_place.hpp"
 #include "host/state/state_store.hpp"
 
 namespace sluice::state {
@@ -20,6 +21,7 @@ constexpr std::int64_t kApplicationId = 0x534C5543;  // "SLUC", as file(1) may s
 struct OpenedStore {
   Database database;
   StoreIdentity identity;
+  FilesInPlace files;
 };
 
 /// Opens the writer's connection, making the store if there never was one; checks that it is ours,

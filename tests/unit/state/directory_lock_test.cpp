@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +77,31 @@ TEST_CASE("the lock outlives its host in a worker that inherited it, and names t
         std::string::npos);
   worker.kill();
   CHECK(DirectoryLock::try_acquire(folder.path()).has_value());
+}
+
+TEST_CASE("a host that hides its descriptors is named to its own user all the same", "[state]") {
+  const TemporaryFolder folder;
+  const auto without_rights = [&] {
+    constexpr uid_t kNobody = 65'534;
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(3);
+  };
+  if (::geteuid() == 0) REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+  OtherProcess host{[&] {
+    without_rights();
+    new DirectoryLock{DirectoryLock::try_acquire(folder.path()).value()};
+    ::prctl(PR_SET_DUMPABLE, 0);
+  }};
+  const pid_t second = ::fork();
+  REQUIRE(second >= 0);
+  if (second == 0) {
+    without_rights();
+    const auto pids = lock_holders(folder.path() / "lock");
+    ::_exit(pids == std::vector<pid_t>{host.pid()} ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(second, &status, 0) == second);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("one that only waits for the lock is not named as its holder", "[state]") {

@@ -94,6 +94,29 @@ TEST_CASE("another program's lock on the database is an error that passes", "[st
   CHECK(store.apply("orders", changes).has_value());
 }
 
+TEST_CASE("a store whose files vanish while it is in use acknowledges nothing more", "[state]") {
+  const char* const name = GENERATE("state.db", "state.db-wal");
+  CAPTURE(name);
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  ChangeSet changes;
+  changes.partitions = {some_partition("orders", 0)};
+  REQUIRE(store.apply("orders", changes));
+  // SQLite goes on writing into the file that has no name any more, and sees nothing wrong.
+  REQUIRE(std::filesystem::remove(folder.path() / name));
+  const Result<> result = store.apply("orders", changes);
+  REQUIRE_FALSE(result.has_value());
+  CHECK(result.error().code() == ErrorCode::Store);
+  CHECK(result.error().message() ==
+        "state store: " + (folder.path() / name).string() +
+            ": was deleted or replaced while in use, so what is written is lost; stop the host and "
+            "restore the folder from a backup");
+  // A file of that name that somebody puts there is not the one in use.
+  std::filesystem::copy_file(folder.path() / "store.id", folder.path() / name);
+  CHECK_FALSE(store.apply("orders", changes).has_value());
+}
+
 TEST_CASE("a batch of several jobs is stored as a whole or not at all", "[state]") {
   const TemporaryFolder folder;
   OpenStore store{folder};
