@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "host/base/random.hpp"
@@ -97,14 +98,17 @@ std::uint64_t run_and_kill(const TemporaryFolder& folder, std::uint64_t count, R
 
 TEST_CASE("after kill -9 of the writer the store is a prefix with all that was acknowledged",
           "[state]") {
-  const TemporaryFolder folder;
-  {
-    OpenStore store{folder};
-    store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
-  }
   constexpr std::uint64_t kSeed = 20'260'131;
+  constexpr int kLivesPerStore = 100;  // every check reads the whole ledger
   Random random{kSeed};
+  std::optional<TemporaryFolder> store_folder;
   for (int life = 0; life < lives(25, 3'000); ++life) {
+    if (life % kLivesPerStore == 0) {
+      store_folder.emplace();
+      OpenStore made{*store_folder};
+      made->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+    }
+    const TemporaryFolder& folder = *store_folder;
     const std::uint64_t acknowledged = run_and_kill(folder, 1 + random.below(20), random);
     CAPTURE(life, acknowledged);
     OpenStore store{folder};
