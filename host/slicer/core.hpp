@@ -70,6 +70,9 @@ class Core {
   // core_status.cpp
   Snapshot snapshot(Milliseconds now) const;
   const SlicerCounts& counts() const { return counts_; }
+  std::size_t in_flight(Slot slot) const {
+    return slot < workers_.size() ? workers_[slot].flights.size() : 0;
+  }
   std::vector<state::SliceRow> open_slices() const;
 
  private:
@@ -86,7 +89,6 @@ class Core {
     state::SliceError error;
   };
   struct WaitingWorker {
-    std::uint64_t slice_id = 0;
     std::uint32_t attempt = 0;
     std::string text;
   };

@@ -59,7 +59,10 @@ PartitionStatus Core::status_of(PartitionIndex index, Milliseconds now) const {
     return status;
   }
   status.wait = waits_for(index, now);
-  if (status.wait == WaitReason::Worker) status.text = waits_.at(index).text;
+  if (status.wait == WaitReason::Worker) {
+    status.attempt = waits_.at(index).attempt;
+    status.text = waits_.at(index).text;
+  }
   status.state = status.wait != WaitReason::None ? PartitionState::Waiting
                  : partition.live > 0            ? PartitionState::Running
                                                  : PartitionState::Idle;

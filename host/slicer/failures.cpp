@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/assert.hpp"
 #include "host/slicer/core.hpp"
 
 namespace sluice::slicer {
@@ -73,8 +72,14 @@ void Core::quarantine_changed(Partition& partition, int by) {
 }
 
 void Core::halt(Partition& partition, Slice* slice, state::SliceError error) {
-  SLUICE_ASSERT(!partition.halted, partition.tp.topic, partition.tp.partition);
-  partition.halted = true;
+  if (slice != nullptr) {
+    slice->state = state::SliceState::Retrying;
+    slice->halted = true;
+    slice->error = std::make_unique<state::SliceError>(error);
+    changes_.slice_changed(*slice);
+  }
+  // A second slice of the lane: a worker that answers out of order. It is said once.
+  if (std::exchange(partition.halted, true)) return;
   if (partition.suspects > 0) quarantine_changed(partition, -1);
   Halted& halted = pending_.halted.emplace_back();
   halted.tp = partition.tp;
@@ -84,10 +89,6 @@ void Core::halt(Partition& partition, Slice* slice, state::SliceError error) {
   if (slice != nullptr) {
     halted.slice_id = slice->id;
     halted.attempts = slice->attempt;
-    slice->state = state::SliceState::Retrying;
-    slice->halted = true;
-    slice->error = std::make_unique<state::SliceError>(error);
-    changes_.slice_changed(*slice);
   }
   halts_[index_of(partition)] = {halted.slice_id, std::move(error)};
   update_finish(partition);
@@ -115,8 +116,8 @@ void Core::restart(Partition& partition, Milliseconds now) {
   partition.halted = false;
   partition.retry_at = now;
   if (partition.suspects > 0) quarantine_changed(partition, 1);
-  Slice* slice = partition.slices.waiting;
-  if (slice != nullptr && slice->halted) {
+  for (Slice* slice = partition.slices.waiting; slice != nullptr; slice = slice->next) {
+    if (!slice->halted) continue;
     slice->halted = false;
     slice->state = state::SliceState::Ready;
     slice->attempt = 1;

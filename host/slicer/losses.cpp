@@ -11,6 +11,7 @@ namespace sluice::slicer {
 void Core::worker_ready(Slot slot, WorkerIdentity identity, Milliseconds now) {
   SLUICE_ASSERT(slot < workers_.size() && identity.incarnation != 0, slot, identity.incarnation);
   Worker& worker = workers_[slot];
+  if (worker.incarnation == identity.incarnation) return;  // a worker may say READY twice
   SLUICE_ASSERT(worker.incarnation == 0 && worker.flights.empty(), slot, worker.incarnation);
   worker.incarnation = identity.incarnation;
   worker.pid = identity.pid;

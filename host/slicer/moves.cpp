@@ -91,13 +91,14 @@ void Core::finish_move(Partition& partition, Milliseconds now) {
   --workers_[from].leaving;
   --workers_[to].arriving;
   const bool willing = takes_partitions(to);
+  // The revoke was for this fence; what is published to the same worker needs a higher one.
+  new_fence(partition);
   if (!willing && from < slots_ && workers_[from].up()) return enqueue(partition, now);
   if (!willing) to = emptiest_worker(kNoSlot);
   if (to == kNoSlot && from >= slots_) to = from % slots_;  // nobody is up: any slot that stays
   if (to == kNoSlot || to == from) return enqueue(partition, now);
   disown(partition);
   own(partition, to);
-  new_fence(partition);
   partition.opened = false;
   ++counts_.moves;
   notice(Notice::Kind::Moved, partition, nullptr);

@@ -74,7 +74,9 @@ void Core::report(Slot slot, std::uint64_t incarnation, const ipc::Report& repor
       return;
     case ipc::ReportKind::Waiting:
       if (partition->slot == slot) {
-        waits_[index_of(*partition)] = {report.slice_id, report.attempt, std::string{text}};
+        state::SliceError why = error_of(report, text);
+        if (!why.plugin.empty()) why.message = why.plugin + ": " + why.message;
+        waits_[index_of(*partition)] = {report.attempt, std::move(why.message)};
       }
       return;
     default:

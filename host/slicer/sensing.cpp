@@ -30,7 +30,8 @@ void Core::ask_end(Partition& partition) {
 void Core::end_observed(TopicPartition tp, std::int64_t end, LeaderChange leader,
                         Milliseconds now) {
   Partition* partition = find(tp);
-  if (partition == nullptr || end < 0) return;
+  if (partition == nullptr) return;
+  if (end < 0) return sample_failed(tp, now);
   const bool grew = end > partition->end;
   if (std::exchange(partition->sample_asked, false)) judge_hint(*partition, end, leader);
   host_end(*partition, end, now);

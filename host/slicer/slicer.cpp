@@ -76,6 +76,9 @@ Snapshot Slicer::snapshot(Milliseconds now) const {
 const SlicerCounts& Slicer::counts() const {
   return core_->counts();
 }
+std::size_t Slicer::in_flight(Slot slot) const {
+  return core_->in_flight(slot);
+}
 std::vector<state::SliceRow> Slicer::open_slices() const {
   return core_->open_slices();
 }

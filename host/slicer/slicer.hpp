@@ -83,7 +83,8 @@ class Slicer {
   void sample_failed(TopicPartition tp, Milliseconds now);
 
   // --- Workers -----------------------------------------------------------------------------------
-  /// READY of a new incarnation. Requires: the slot's previous one was given to worker_lost().
+  /// READY of a new incarnation; again: ignored. Requires: the slot's previous one was given to
+  /// worker_lost().
   void worker_ready(Slot slot, WorkerIdentity worker, Milliseconds now);
   /// A report that passed the layout checks of HostChannel::drain; all kinds may be passed in.
   void report(Slot slot, std::uint64_t incarnation, const ipc::Report& report,
@@ -124,8 +125,10 @@ class Slicer {
   // --- Status
   // ----------------------------------------------------------------------------------------
   Snapshot snapshot(Milliseconds now) const;
-  /// Without the partitions: cheap enough for every scrape.
+  /// Without the partitions: cheap enough for every scrape and tick.
   const SlicerCounts& counts() const;
+  /// Slices that this slot's worker has been given and has not answered.
+  std::size_t in_flight(Slot slot) const;
   /// Open slices that have a number, for `job slices`: dispatched, retrying, halted.
   std::vector<state::SliceRow> open_slices() const;
 

@@ -48,8 +48,9 @@ struct PartitionStatus {
   std::uint32_t in_flight = 0;
   std::uint64_t slices_settled = 0;
   state::Counts totals;
-  std::uint32_t attempt = 0;  ///< of the slice that is retrying or halted
-  std::string text;           ///< why halted, or what the worker waits for
+  std::uint32_t attempt =
+      0;             ///< of the slice that retries or is halted; calls, if the worker waits
+  std::string text;  ///< why halted, or what the worker waits for
 };
 
 struct SlotStatus {

@@ -210,11 +210,13 @@ TEST_CASE("a target that dies during a move costs the partition nothing", "[slic
   world.slicer().set_slots(2, world.now);
   world.ready(1);
   const std::int32_t moving = world.revokes.at(0).partition;
+  const auto fence = world.revokes.at(0).fence;
   world.lose(1, {});
   world.return_all(0);
   CHECK(world.owner(moving) == 0);
   world.sampled(moving, 10'000);
-  CHECK(world.in_flight(0) > 0);
+  REQUIRE(world.in_flight(0) > 0);
+  CHECK(world.in_ring(0).fence > fence);  // at or below it the worker would return everything
 }
 
 TEST_CASE("a partition whose move loses both its workers goes on with the first that is back",
