@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "host/base/nearest_name.hpp"
-#include "host/plugin_catalog/worker_call.hpp"
 #include "host/worker/sha256.hpp"
 #include "ipc/owned_fd.hpp"
 
@@ -97,7 +96,8 @@ Result<PluginFile> PluginCatalog::describe(const fs::path& path) {
   if (!digest) return digest.error();
   const auto cache = options_.state_dir / "plugins" / "described";
   if (auto file = parse_description(read_text(cache / (*digest + ".json")), path)) return file;
-  auto answer = call_worker(options_.worker_executable, {"--describe", path.string()}, {});
+  auto answer = call_worker(options_.worker_executable, {"--describe", path.string()}, {},
+                            options_.call_limit);
   if (!answer) return answer.error();
   auto file = parse_description(*answer, path);
   if (file && file->sha256 != *digest) {
@@ -182,7 +182,8 @@ Result<std::vector<PluginProblem>> PluginCatalog::validate(
                     {"config", std::move(config)}});
   }
   const auto request = json::serialize(json::object{{"plugins", std::move(list)}});
-  const auto answer = call_worker(options_.worker_executable, {"--validate"}, request);
+  const auto answer =
+      call_worker(options_.worker_executable, {"--validate"}, request, options_.call_limit);
   if (!answer) return answer.error().with_context("check of the plugins' keys");
   std::vector<PluginProblem> problems;
   try {

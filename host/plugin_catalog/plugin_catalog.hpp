@@ -9,6 +9,7 @@
 // Blocks for process starts; one thread; not for the loop.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "host/base/error.hpp"
 #include "host/plugin_catalog/plugin_file.hpp"
+#include "host/plugin_catalog/worker_call.hpp"
 
 namespace sluice::catalog {
 
@@ -24,6 +26,7 @@ struct CatalogOptions {
   std::vector<std::filesystem::path> folders;  ///< searched in order; the first file of a name wins
   std::filesystem::path worker_executable;
   std::filesystem::path state_dir;
+  std::chrono::milliseconds call_limit = kWorkerCallLimit;  ///< for one question to a worker
 };
 
 struct BrokenFile {

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "host/plugin_catalog/plugin_catalog.hpp"
 #include "unit/temporary_folder.hpp"
@@ -60,7 +62,11 @@ class FakeHost {
   std::filesystem::path plugins() const { return folder_.path() / "plugins"; }
   std::filesystem::path worker() const { return folder_.path() / "worker"; }
   std::filesystem::path state() const { return folder_.path() / "state"; }
-  PluginCatalog catalog() const { return PluginCatalog{{{plugins()}, worker(), state()}}; }
+  PluginCatalog catalog() const { return catalog_of({plugins()}); }
+  /// Without a limit that a busy machine could reach.
+  PluginCatalog catalog_of(std::vector<std::filesystem::path> folders) const {
+    return PluginCatalog{{std::move(folders), worker(), state(), std::chrono::hours{1}}};
+  }
 
  private:
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }

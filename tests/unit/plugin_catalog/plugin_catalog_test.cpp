@@ -69,7 +69,7 @@ TEST_CASE("of equal versions the folder that is searched first wins", "[plugin_c
   fs::create_directories(host.plugins() / "z" / "1.0.0");
   host.plugin("z/1.0.0/file.so", describes("file", "1.0.0"));
   host.plugin("a.so", describes("file", "1.0.0"));
-  PluginCatalog catalog{{{host.plugins() / "z", host.plugins()}, host.worker(), host.state()}};
+  PluginCatalog catalog = host.catalog_of({host.plugins() / "z", host.plugins()});
   CHECK(catalog.find(PluginKind::Sink, "file", "").value().file.path ==
         host.plugins() / "z/1.0.0/file.so");
 }
@@ -100,7 +100,7 @@ TEST_CASE("a plugin that is not found is answered with the nearest, the versions
 
 TEST_CASE("a folder that is not there has no plugins", "[plugin_catalog]") {
   const FakeHost host;
-  PluginCatalog catalog{{{"/nowhere"}, host.worker(), host.state()}};
+  PluginCatalog catalog = host.catalog_of({"/nowhere"});
   CHECK(catalog.list().files.empty());
   CHECK(catalog.list().broken.empty());
 }

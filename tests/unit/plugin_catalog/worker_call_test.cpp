@@ -6,20 +6,21 @@
 namespace sluice::catalog {
 namespace {
 
+constexpr std::chrono::milliseconds kShort{300};
+/// No busy machine reaches it.
+constexpr std::chrono::milliseconds kLong = std::chrono::hours{1};
+
 Result<std::string> shell(const std::string& script, std::string_view input = {},
-                          std::chrono::milliseconds limit = kWorkerCallLimit) {
+                          std::chrono::milliseconds limit = kLong) {
   return call_worker("/bin/sh", {"-c", script}, input, limit);
 }
 
-std::string complaint(const std::string& script,
-                      std::chrono::milliseconds limit = kWorkerCallLimit) {
+std::string complaint(const std::string& script, std::chrono::milliseconds limit = kLong) {
   const auto answer = shell(script, {}, limit);
   REQUIRE_FALSE(answer.has_value());
   CHECK(answer.error().code() == ErrorCode::Plugin);
   return answer.error().message();
 }
-
-constexpr std::chrono::milliseconds kShort{300};
 
 }  // namespace
 
