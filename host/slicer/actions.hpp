@@ -47,7 +47,7 @@ struct Violation {
 /// A partition stopped: `orders-3 halted at offset 150: ...`. Everything else goes on.
 struct Halted {
   TopicPartition tp;
-  std::int64_t offset = 0;     ///< where its frontier stays
+  std::int64_t offset = 0;     ///< of the record or batch that failed; the frontier may be lower
   std::uint64_t slice_id = 0;  ///< 0: no slice of it failed (expired under policy none)
   std::uint32_t attempts = 0;
   Slot slot = kNoSlot;  ///< the task that shows FAILED

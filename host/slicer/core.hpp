@@ -175,6 +175,7 @@ class Core {
   void complete(Partition& partition, Slice& slice, const ipc::Report& report, Milliseconds now);
   void measure(Partition& partition, const Slice& slice, std::uint64_t bytes);
   void violate(Slot slot, Rule rule, std::uint64_t slice_id);
+  void notice_late(const Partition& partition, Slot slot, const ipc::Report& report);
   bool first_in_flight(const Partition& partition, const Slice& slice) const;
 
   // --- lanes.cpp: slices go back to waiting, ranges are uncut, the frontier moves

@@ -89,6 +89,9 @@ void Core::halt(Partition& partition, Slice* slice, state::SliceError error) {
   if (slice != nullptr) {
     halted.slice_id = slice->id;
     halted.attempts = slice->attempt;
+    if (slice->failed_at >= slice->start && slice->failed_at < slice->end) {
+      halted.offset = slice->failed_at;
+    }
   }
   halts_[index_of(partition)] = {halted.slice_id, std::move(error)};
   update_finish(partition);

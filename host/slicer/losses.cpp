@@ -7,6 +7,16 @@
 #include "host/slicer/core.hpp"
 
 namespace sluice::slicer {
+namespace {
+
+/// In FLUSH and STATE the plugin has the whole group in its hands, not the batch that came last.
+std::int64_t batch_in_hand(const Accusation& accusation) {
+  const bool one_batch =
+      accusation.phase == ipc::Phase::Process || accusation.phase == ipc::Phase::Put;
+  return one_batch ? accusation.offset : -1;
+}
+
+}  // namespace
 
 void Core::worker_ready(Slot slot, WorkerIdentity identity, Milliseconds now) {
   SLUICE_ASSERT(slot < workers_.size() && identity.incarnation != 0, slot, identity.incarnation);
@@ -94,6 +104,7 @@ void Core::worker_lost(Slot slot, std::uint64_t incarnation, const Accusation& a
 /// The first time it only becomes a suspect: others were in flight beside it. Alone, it is charged.
 void Core::blame_record(Slice& slice, bool alone, const Accusation& accusation, Milliseconds now) {
   Partition& partition = partitions_[slice.partition];
+  slice.failed_at = batch_in_hand(accusation);
   if (!alone) return set_suspect(partition, slice);
   const bool hang = accusation.cause == LossCause::Hang;
   set_suspect(partition, slice);
@@ -120,6 +131,7 @@ void Core::blame_environment(const std::vector<Slice*>& in_flight, const Accusat
     }
     Partition& partition = partitions_[slice->partition];
     ++slice->environment_deaths;
+    slice->failed_at = batch_in_hand(accusation);
     changes_.slice_changed(*slice);
     if (slice->environment_deaths < options_.attempts_max || partition.halted) continue;
     halt(partition, slice,

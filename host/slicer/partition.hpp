@@ -41,6 +41,7 @@ struct Slice {
   bool row_listed = false;                 ///< already in the change log's list
   std::uint32_t environment_failures = 0;  ///< in a row, reported by a living worker (F2)
   std::uint32_t environment_deaths = 0;    ///< in a row, naming this slice (F2)
+  std::int64_t failed_at = -1;  ///< the record or batch that failed last; -1: nobody said
   Milliseconds created{0};
   Milliseconds dispatched{0};
   state::WorkerStamp worker;

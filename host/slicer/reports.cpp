@@ -59,6 +59,8 @@ void Core::report(Slot slot, std::uint64_t incarnation, const ipc::Report& repor
   Worker& worker = workers_[slot];
   if (worker.incarnation != incarnation || worker.condemned) {
     ++counts_.stale_reports;
+    const Partition* late = find({report.topic, report.partition});
+    if (late != nullptr) notice_late(*late, slot, report);
     return;
   }
   const auto kind = static_cast<ipc::ReportKind>(report.kind);
@@ -110,6 +112,8 @@ void Core::settle_report(Slot slot, const ipc::Report& report, std::string_view 
   answered(worker, partition, flight, report.fence);
   if (flight.slice == nullptr) {
     ++counts_.stale_reports;
+    // Returned is what was asked for; anything else is an old owner that goes on (B17).
+    if (kind != ipc::ReportKind::Released) notice_late(partition, slot, report);
   } else {
     const Answer answer{report, text, slot};
     switch (kind) {
@@ -131,6 +135,12 @@ void Core::settle_report(Slot slot, const ipc::Report& report, std::string_view 
   if (partition.moving_to != kNoSlot && partition.flights == 0) finish_move(partition, now);
   update_finish(partition);
   enqueue(partition, now);
+}
+
+void Core::notice_late(const Partition& partition, Slot slot, const ipc::Report& report) {
+  notice(Notice::Kind::StaleReport, partition, nullptr);
+  pending_.notices.back().slot = slot;
+  pending_.notices.back().slice_id = report.slice_id;
 }
 
 bool Core::first_in_flight(const Partition& partition, const Slice& slice) const {
@@ -191,6 +201,7 @@ void Core::failed(Partition& partition, Slice& slice, const Answer& answer, Mill
   ++counts_.failed;
   give_back(partition, &slice);
   new_fence(partition);
+  slice.failed_at = answer.report.next_offset;
   state::SliceError error = error_of(answer.report, answer.text);
   const auto failure = static_cast<ipc::FailureClass>(answer.report.failure);
   switch (failure) {

@@ -92,6 +92,22 @@ TEST_CASE("slice.attempts.max used up halts the partition: nothing is lost, orde
   CHECK(world.rows_of(bad)[0].state == state::SliceState::Retrying);
 }
 
+TEST_CASE("a halt names the offset that failed, the frontier stays before its slice (B12)",
+          "[slicer]") {
+  SlicerOptions options = small();
+  options.attempts_max = 1;
+  SlicerFixture world{options};
+  world.found(1, 100);
+  world.ready(0);
+  ipc::Report report = world.answer(0, 0, ipc::ReportKind::Failed);
+  report.failure = static_cast<std::uint16_t>(ipc::FailureClass::Errant);
+  report.next_offset = 50;
+  world.send(0, report);
+  REQUIRE(world.halted.size() == 1);
+  CHECK(world.halted[0].offset == 50);
+  CHECK(world.status(0).frontier == 0);
+}
+
 TEST_CASE("a restart of what was halted gives it all its attempts again (F4)", "[slicer]") {
   SlicerFixture world{small()};
   world.found(1, 100);

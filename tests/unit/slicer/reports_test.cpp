@@ -161,6 +161,7 @@ TEST_CASE_METHOD(Reports, "a slice under an old fence frees its credit and moves
   CHECK(status(0).frontier == 0);
   CHECK(slicer().counts().stale_reports == 1);
   CHECK(violations.empty());
+  CHECK(noticed(Notice::Kind::StaleReport));
   return_all(0);
   advance(1'000);
   CHECK(in_flight(0) == 4);  // all credit is back
