@@ -8,10 +8,13 @@ with records of 200 bytes. Each bar is measured in pairs, A and B in turn; a pai
 the median of the ratios is judged: pass or fail, or noisy where the quartiles are more than 10 % of
 the median apart. Python's standard library only; nothing runs this in CI.
 
-  P1  records/s  product with 1 worker / one raw reader, same settings        >= 0.90
-  P1w records/s  product with 2 workers / two raw readers, same settings      >= 0.90
-  P2  records/s  product, 1.5 us work a record / raw reader, default settings >= 2.5
-  P4  CPU/record product, host and worker / raw reader, same settings         <= 1.15
+  P1  records/s  product with 1 worker / one raw reader                       >= 0.90
+  P1w records/s  product with 2 workers / two raw readers                     >= 0.90
+  P2  records/s  product / raw reader, both with 1.5 us of work a record      >= 2.5
+  P4  CPU/record product, host and worker / one raw reader                    <= 1.15
+
+The raw readers have librdkafka's default settings, their best: with the worker's small queue and
+without its nudge they stand still for a second now and then (ipc facts 4.2), and any ratio is easy.
 """
 
 import argparse
@@ -48,7 +51,7 @@ class Bench:
     def raw(self, readers=1, more=()):
         commands = []
         for reader in range(readers):
-            command = [str(self.bin / "bench_raw_reader"), *self.where, *more]
+            command = [str(self.bin / "bench_raw_reader"), *self.where, "--default", *more]
             for partition in range(reader, PARTITIONS, readers):
                 command += ["--partition", str(partition)]
             commands.append(command)
@@ -92,8 +95,8 @@ def measure(bench, count):
     rows.append(judge("P4", [a["cpu"] / b["cpu"] for a, b in one], 1.15, "<="))
     two = pairs(count, lambda: bench.product(workers=2), lambda: bench.raw(readers=2))
     rows.append(judge("P1w", [a["rate"] / b["rate"] for a, b in two], 0.90, ">="))
-    default = ["--default", "--work-ns", str(WORK_NS)]
-    work = pairs(count, lambda: bench.product(work_ns=WORK_NS), lambda: bench.raw(more=default))
+    burn = ["--work-ns", str(WORK_NS)]
+    work = pairs(count, lambda: bench.product(work_ns=WORK_NS), lambda: bench.raw(more=burn))
     rows.append(judge("P2", [a["rate"] / b["rate"] for a, b in work], 2.5, ">="))
     sides = {
         "product_records_per_second": statistics.median(a["rate"] for a, _ in one),
@@ -102,7 +105,7 @@ def measure(bench, count):
         "raw_cpu_us_per_record": statistics.median(b["cpu"] for _, b in one),
         "product_2_workers_records_per_second": statistics.median(a["rate"] for a, _ in two),
         "product_work_records_per_second": statistics.median(a["rate"] for a, _ in work),
-        "raw_default_work_records_per_second": statistics.median(b["rate"] for _, b in work),
+        "raw_work_records_per_second": statistics.median(b["rate"] for _, b in work),
     }
     for name, value in sides.items():
         print(f"     {name} {value:,.3f}")
