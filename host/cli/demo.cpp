@@ -158,7 +158,7 @@ Result<job::JobPlan> plan_demo(const DemoRecords& records, const std::filesystem
                                const std::filesystem::path& worker) {
   const auto job_file = folder / "demo-orders.toml";
   std::ofstream{job_file} << job_text(records, folder);
-  auto loaded = config::load_job(job_file);
+  auto loaded = config::load_job(job_file, load_options());
   if (!loaded) return loaded.error().to_error();
   catalog::PluginCatalog catalog{
       {plugin_folders({}, config::HostConfig{}), worker, folder / "state"}};

@@ -42,7 +42,7 @@ JobFiles load_jobs(const std::vector<std::filesystem::path>& files,
   JobFiles jobs;
   std::map<std::string, std::filesystem::path> names;
   for (const auto& file : files) {
-    auto loaded = config::load_job(file);
+    auto loaded = config::load_job(file, load_options());
     if (!loaded) {
       jobs.errors.push_back(loaded.error().to_error());
       continue;
@@ -71,7 +71,7 @@ int check(const JobFiles& jobs) {
 }
 
 int run_with(const std::string& config_file, bool only_check) {
-  const auto config = config::load_host(config_file);
+  const auto config = config::load_host(config_file, load_options());
   if (!config) return fail_with(config.error().to_error());
   const auto worker = job::find_worker_executable();
   if (!worker) return fail_with(worker.error());

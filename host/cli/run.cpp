@@ -86,7 +86,7 @@ Result<RunOptions> parse(const po::variables_map& values) {
 Result<config::HostConfig> host_config(const RunOptions& options) {
   config::HostConfig host;
   if (!options.host_file.empty()) {
-    auto loaded = config::load_host(options.host_file);
+    auto loaded = config::load_host(options.host_file, load_options());
     if (!loaded) return loaded.error().to_error();
     host = *std::move(loaded);
   }
@@ -143,7 +143,7 @@ int run_plan(job::Host& host, job::JobPlan plan, const RunOptions& options, cons
 int run_with(const RunOptions& options) {
   const auto config = host_config(options);
   if (!config) return fail_with(config.error());
-  auto loaded = config::load_job(options.job_file);
+  auto loaded = config::load_job(options.job_file, load_options());
   if (!loaded) return fail_with(loaded.error().to_error());
   for (const auto& warning : loaded->warnings) std::cerr << "sluice: warning: " << warning << '\n';
   if (options.once) loaded->mode = config::Mode::Once;

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "host/kafka/property_check.hpp"
+
 namespace sluice::cli {
 
 Result<std::filesystem::path> default_state_dir() {
@@ -29,6 +31,12 @@ std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>
     if (std::filesystem::is_directory(installed, error)) folders.emplace_back(installed);
   }
   return folders;
+}
+
+config::LoadOptions load_options() {
+  config::LoadOptions options;
+  options.kafka_property = kafka::property_refusal;
+  return options;
 }
 
 log::Level log_level(const config::HostConfig& host) {

@@ -11,6 +11,7 @@
 #include "host/base/error.hpp"
 #include "host/config/host_config.hpp"
 #include "host/config/job_config.hpp"
+#include "host/config/load.hpp"
 #include "host/job/host.hpp"
 #include "host/job/job_runtime.hpp"
 #include "host/log/logger.hpp"
@@ -25,6 +26,9 @@ Result<std::filesystem::path> default_state_dir();
 /// bin, /usr/local/lib/sluice/plugins, /usr/lib/sluice/plugins.
 std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& first,
                                                   const config::HostConfig& host);
+
+/// What every loader of a file is given: librdkafka itself judges the overrides.
+config::LoadOptions load_options();
 
 log::Level log_level(const config::HostConfig& host);
 

@@ -28,8 +28,7 @@ struct Search {
   config::Problems problems;
 };
 
-void look_for(const config::JobConfig& job, const config::PluginConfig& plugin,
-              catalog::PluginCatalog& catalog, Search& search) {
+void look_for(const config::PluginConfig& plugin, catalog::PluginCatalog& catalog, Search& search) {
   auto found = catalog.find(kind_of(plugin), plugin.type, plugin.version);
   if (!found) {
     search.problems.add(plugin.type_position, type_key(plugin), found.error().message());
@@ -38,7 +37,7 @@ void look_for(const config::JobConfig& job, const config::PluginConfig& plugin,
   catalog::PluginToCheck check;
   check.kind = kind_of(plugin);
   check.type = plugin.type;
-  check.alias = alias_of(job, plugin);
+  check.alias = std::to_string(search.to_check.size());  // a transform may be called like its job
   check.file = found->file.path;
   for (const auto& [key, value] : plugin.keys) check.config[key] = value.value;
   search.plugins.push_back(&plugin);
@@ -59,7 +58,8 @@ void add_problem(const catalog::PluginProblem& problem, Search& search) {
   search.problems.add({}, problem.key, problem.message);
 }
 
-Result<std::vector<worker::PluginInstance>> pin_all(const Search& search,
+Result<std::vector<worker::PluginInstance>> pin_all(const config::JobConfig& job,
+                                                    const Search& search,
                                                     catalog::PluginCatalog& catalog) {
   std::vector<worker::PluginInstance> pinned;
   for (std::size_t i = 0; i < search.found.size(); ++i) {
@@ -70,7 +70,7 @@ Result<std::vector<worker::PluginInstance>> pin_all(const Search& search,
                         ? worker::PluginKind::Sink
                         : worker::PluginKind::Processor;
     instance.type = search.to_check[i].type;
-    instance.alias = search.to_check[i].alias;
+    instance.alias = alias_of(job, *search.plugins[i]);
     instance.file = path->string();
     instance.sha256 = search.found[i].file.sha256;
     instance.config = search.to_check[i].config;
@@ -84,8 +84,8 @@ Result<std::vector<worker::PluginInstance>> pin_all(const Search& search,
 Result<JobPlan> plan_job(config::JobConfig job, catalog::PluginCatalog& catalog) {
   Search search;
   search.problems = config::Problems{job.origin};
-  for (const auto& processor : job.processors) look_for(job, processor, catalog, search);
-  look_for(job, job.sink, catalog, search);
+  for (const auto& processor : job.processors) look_for(processor, catalog, search);
+  look_for(job.sink, catalog, search);
   if (search.problems.empty()) {
     const auto problems = catalog.validate(search.to_check);
     if (!problems) return problems.error();
@@ -95,7 +95,7 @@ Result<JobPlan> plan_job(config::JobConfig job, catalog::PluginCatalog& catalog)
     search.problems.sort();
     return search.problems.to_error();
   }
-  auto pinned = pin_all(search, catalog);
+  auto pinned = pin_all(job, search, catalog);
   if (!pinned) return pinned.error();
   return JobPlan{std::move(job), *std::move(pinned), std::nullopt};
 }

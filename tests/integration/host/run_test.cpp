@@ -118,6 +118,26 @@ TEST_CASE("a plugin's bad key is refused before anything runs, at its line", "[r
   CHECK_FALSE(std::filesystem::exists(kafka.ledger_file()));
 }
 
+TEST_CASE("a transform called like its job has its own problems, not the sink's", "[run]") {
+  JobFixture kafka;
+  const auto job = kafka.job(
+      "archive", std::string{kOnceLedger} +
+                     "transforms = [{ name = \"archive\", type = \"filter\", tombstone = 3 }]\n");
+  const auto run = kafka.run(job);
+  CHECK(run->wait() == 78);
+  CHECK(run->err().find("transforms.archive.tombstone") != std::string::npos);
+}
+
+TEST_CASE("a mistyped override is refused by librdkafka's own list, at its line", "[run]") {
+  JobFixture kafka;
+  const auto job =
+      kafka.job("archive", std::string{kOnceLedger} + "consumer.override.fetch.min.bites = 3\n");
+  const auto run = kafka.run(job);
+  CHECK(run->wait() == 78);
+  CHECK(run->err().find(job.string() + ":8:") != std::string::npos);
+  CHECK(run->err().find("fetch.min.bites") != std::string::npos);
+}
+
 TEST_CASE("a plugin that refuses its configuration at start fails the job with its own words",
           "[run]") {
   JobFixture kafka;
