@@ -27,6 +27,8 @@ struct PluginChain::Stage {
 
 namespace {
 
+constexpr std::string_view kStart = "start";
+
 FailureClass class_of(sluice_status status) {
   switch (status) {
     case SLUICE_RETRY:
@@ -117,6 +119,8 @@ std::int64_t PluginChain::retry_timeout_ms(const Stage& stage) const {
 
 void PluginChain::note_failure(const Stage& stage, const char* name, sluice_status status) {
   const SaidError& said = stage.bridge.said();
+  // abi.h: CONFIG is start's alone; elsewhere it is a failure of the slice and not of the job.
+  if (status == SLUICE_CONFIG && name != kStart) status = SLUICE_FAIL;
   failure_.status = status;
   failure_.failure_class = class_of(status);
   failure_.stage_index = stage.bridge.stage_index();
@@ -200,11 +204,11 @@ CallEnd PluginChain::start(Stage& stage) {
   Attempts attempts;
   for (;;) {
     context_.pulse.enter(Phase::Start);
-    stage.bridge.begin_call("start");
+    stage.bridge.begin_call(kStart.data());
     const sluice_status status = stage.plugin->start(stage.plugin, &parameters);
     stage.is_started = status == SLUICE_OK;
     if (stage.is_started) return CallEnd::Ok;
-    note_failure(stage, "start", status);
+    note_failure(stage, kStart.data(), status);
     if (status != SLUICE_RETRY && status != SLUICE_NOT_CONNECTED) return CallEnd::Failed;
     const Verdict verdict = patience_.wait(failure_, attempts, retry_timeout_ms(stage));
     if (verdict == Verdict::UsedUp) return CallEnd::Failed;

@@ -108,8 +108,7 @@ void TaskLoop::leave_because_of(const PluginFailure& failure) {
 
 /// One batch, or the end of a slice, of the first partition that has something; false if none has.
 bool TaskLoop::work() {
-  const std::int64_t now_us = time_.now_us();
-  if (now_us - looked_ahead_us_ >= kSeenIntervalUs) look_ahead(now_us);
+  look_around(time_.now_us());
   const auto& assignments = intake_.assignments();
   for (std::size_t tried = 0; tried < assignments.size(); ++tried) {
     if (turn_ >= assignments.size()) turn_ = 0;
@@ -248,10 +247,8 @@ void TaskLoop::end_short(Assignment& assignment, Supply supply) {
 // --- Rest --------------------------------------------------------------------------------------
 
 void TaskLoop::rest() {
-  const std::int64_t now_us = time_.now_us();
-  look_ahead(now_us);
-  break_stalls(now_us);
-  poll_source(now_us);
+  looked_around_us_ = 0;
+  look_around(time_.now_us());
   // Everything that is ready has run: what is complete becomes durable (D4).
   const FlushGroup& group = runner_.group();
   const bool is_flushable = group.has_complete_run() && !group.has_partial_stable_run();
@@ -263,9 +260,18 @@ void TaskLoop::rest() {
   if (!exit_code_) pause();
 }
 
+/// What must be looked at although another partition keeps the loop busy; at most once a
+/// millisecond.
+void TaskLoop::look_around(std::int64_t now_us) {
+  if (now_us - looked_around_us_ < kSeenIntervalUs) return;
+  looked_around_us_ = now_us;
+  look_ahead(now_us);
+  break_stalls(now_us);
+  poll_source(now_us);
+}
+
 /// Partitions without an open slice: what has arrived in them is told to the slicer (C2).
 void TaskLoop::look_ahead(std::int64_t now_us) {
-  looked_ahead_us_ = now_us;
   for (const auto& assignment : intake_.assignments()) {
     PartitionFeed& feed = assignment->feed;
     if (!feed.is_open() || !feed.slices().empty()) continue;

@@ -60,6 +60,7 @@ class TaskLoop final : public Patience {
   void end_short(Assignment& assignment, Supply supply);
 
   void rest();
+  void look_around(std::int64_t now_us);
   void look_ahead(std::int64_t now_us);
   void break_stalls(std::int64_t now_us);
   void poll_source(std::int64_t now_us);
@@ -88,7 +89,7 @@ class TaskLoop final : public Patience {
   std::optional<int> exit_code_;
   /// While revokes or a stop are carried out: until when calls may still be repeated.
   std::optional<std::int64_t> grace_until_us_;
-  std::int64_t looked_ahead_us_ = 0;
+  std::int64_t looked_around_us_ = 0;
   std::int64_t polled_us_ = 0;
   std::string source_says_;  ///< the last event of the source: why partitions may be starved
 };

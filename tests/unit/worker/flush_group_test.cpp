@@ -283,6 +283,24 @@ TEST_CASE("a slice that failed in its second half names what is durable of it", 
   CHECK(world.report_of(1, ReportKind::Failed).report.records == 5);
 }
 
+TEST_CASE("CONFIG from put fails the slice and not the job", "[worker]") {
+  TaskWorld world;
+  world.source.log(0).append(1);
+  world.plugin.answers["put"] = {SLUICE_CONFIG};
+  world.then([&] { world.slice(1, 0, 0, 1); });
+  CHECK(world.run() == kExitDone);
+  CHECK(failure_class(world, 1) == FailureClass::PluginFail);
+}
+
+TEST_CASE("a status that abi.h does not know is a failure of the slice", "[worker]") {
+  TaskWorld world;
+  world.source.log(0).append(1);
+  world.plugin.answers["put"] = {77};
+  world.then([&] { world.slice(1, 0, 0, 1); });
+  world.run();
+  CHECK(failure_class(world, 1) == FailureClass::PluginFail);
+}
+
 // --- Records that a plugin fails ----------------------------------------------------------------
 
 TEST_CASE("without tolerance a failed record fails its slice, which names the offset and why",

@@ -150,6 +150,26 @@ TEST_CASE("a partition without records does not hold up another one", "[worker]"
   CHECK(world.outcomes() == Texts{"DONE 2 @10", "DONE 3 @30", "DONE 1 @10"});
 }
 
+TEST_CASE("a partition that is busy does not keep a starved one from being fetched anew",
+          "[worker]") {
+  TaskWorld world;
+  world.source.log(0).is_silent = true;
+  world.source.log(1).append(40);
+  world.plugin.on_call["put"] = [&](const sluice_host*) { world.advance(kSecondUs / 10); };
+  world.then([&] {
+    world.slice(1, 0, 0, 10);
+    for (int i = 0; i < 40; ++i) world.slice(2 + i, 1, i, i + 1);
+    world.source.events.push_back({false, "kafka: a broker is away"});
+  });
+  world.then([&] {
+    CHECK(world.outcomes().size() == 40);
+    CHECK(world.all(ReportKind::Waiting).size() == 2);  // after 1 s and 3 s of the 4
+    CHECK_THAT(ipc::decode_failure_text(world.report_of(1, ReportKind::Waiting).text).message,
+               Catch::Contains("a broker is away"));
+  });
+  world.run();
+}
+
 TEST_CASE("a log that ends inside a slice gives the rest back, once a new fetch has shown it",
           "[worker]") {
   TaskWorld world;
