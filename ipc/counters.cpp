@@ -34,6 +34,10 @@ std::string_view counter_name(Counter counter) {
       return "report_stalls";
     case Counter::LogLinesLost:
       return "log_lines_lost";
+    case Counter::DeadLetters:
+      return "dead_letters";
+    case Counter::DeadLetterFailures:
+      return "dead_letter_failures";
     case Counter::Last_:
       break;
   }

@@ -28,6 +28,8 @@ enum class Counter : std::size_t {
   Sleeps,        ///< waits on the doorbell
   ReportStalls,  ///< times that the report ring was full
   LogLinesLost,
+  DeadLetters,         ///< acknowledged by the dead letter topic
+  DeadLetterFailures,  ///< refusals of dead letters, each attempt counted
   Last_,
 };
 inline constexpr std::size_t kCounterCount = static_cast<std::size_t>(Counter::Last_);

@@ -37,6 +37,9 @@ struct HandlerState {
   std::array<ModuleRange, kModulesMax> modules{};
   std::atomic<std::size_t> module_count{0};
   std::atomic<bool> noting{false};
+  std::atomic<const std::int64_t*> offsets{nullptr};
+  std::atomic<std::size_t> offsets_stride{0};
+  std::atomic<std::size_t> offsets_count{0};
 };
 HandlerState handler_state;
 
@@ -106,6 +109,22 @@ std::uint64_t pack_frame(std::uint64_t address) {
   return (std::uint64_t{kNoModule} << kModuleShift) | (address << 16 >> 16);
 }
 
+// The record's own offset in place of the batch's first and an index, where it can be looked up.
+void note_record(CrashNoteBlock& note) {
+  const auto phase = static_cast<Phase>(get(note.phase));
+  const std::size_t position = get(note.position);
+  if (phase != Phase::Process && phase != Phase::Put) return;
+  if (position >= get(handler_state.offsets_count)) return;
+  const auto address = reinterpret_cast<std::uint64_t>(get(handler_state.offsets)) +
+                       position * get(handler_state.offsets_stride);
+  if (!is_readable(address)) return;
+  std::int64_t offset = 0;
+  std::memcpy(&offset, reinterpret_cast<const void*>(address), sizeof offset);
+  if (offset < get(note.offset)) return;
+  set(note.offset, offset);
+  set(note.position, 0);
+}
+
 void note_signal(CrashNoteBlock& note, const PulseBlock& pulse, int signal, const siginfo_t& info) {
   const bool sent = info.si_code <= 0;  // SI_USER, SI_TKILL, SI_QUEUE: by a process, not a fault
   set(note.signal, signal);
@@ -119,6 +138,7 @@ void note_signal(CrashNoteBlock& note, const PulseBlock& pulse, int signal, cons
   set(note.offset, get(pulse.offset));
   set(note.phase, get(pulse.phase));
   set(note.position, get(pulse.position));
+  note_record(note);
   // Pairs with the acquire in read_crash_note.
   note.state.store(static_cast<std::uint32_t>(CrashState::Signalled), std::memory_order_release);
 }
@@ -266,6 +286,17 @@ Result<> install_crash_handler(WorkerChannel& channel) {
     }
   }
   return {};
+}
+
+void hold_offsets(const std::int64_t* first, std::size_t stride, std::size_t count) noexcept {
+  // The count last, and 0 in between: a signal must not find a count of one batch and the offsets
+  // of another.
+  handler_state.offsets_count.store(0, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  handler_state.offsets.store(first, std::memory_order_relaxed);
+  handler_state.offsets_stride.store(stride, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  handler_state.offsets_count.store(count, std::memory_order_relaxed);
 }
 
 }  // namespace sluice::ipc

@@ -8,6 +8,9 @@
 // For the worker's main() only; the host has no handlers of this kind.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "ipc/error.hpp"
 #include "ipc/worker_channel.hpp"
 
@@ -20,5 +23,11 @@ Result<> install_crash_handler(WorkerChannel& channel);
 /// Records the files loaded by now (path, build id), which frames are named after. To be called
 /// again when plugins have been loaded.
 void record_modules(WorkerChannel& channel);
+
+/// The offsets of the records that the plugin has in hand, `stride` bytes apart: behind a filter or
+/// a hole an offset is not the batch's first one plus an index. A note in phase PROCESS or PUT then
+/// names the record's own offset, with position 0. Must stay readable while the phase lasts; task
+/// thread only; three stores.
+void hold_offsets(const std::int64_t* first, std::size_t stride, std::size_t count) noexcept;
 
 }  // namespace sluice::ipc

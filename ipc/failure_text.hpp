@@ -13,6 +13,8 @@ struct FailureText {
   std::string plugin;
   std::string stage;
   std::string message;
+
+  friend bool operator==(const FailureText&, const FailureText&) = default;
 };
 
 /// At most kArenaEntrySize bytes; plugin and stage are cut before the message is.

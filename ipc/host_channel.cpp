@@ -63,6 +63,50 @@ Result<> HostChannel::publish(std::span<const Command> commands) {
   return {};
 }
 
+Result<bool> HostChannel::is_taken(std::uint64_t seq) {
+  std::uint64_t free = 0;
+  // Asks for more than there is, so that the worker's head is looked at anew.
+  if (const Rule rule = commands_.free_slots(kRingSlots, free); rule != Rule::None) {
+    return Error{Violation{rule, commands_.next(), commands_.head(), {}}};
+  }
+  return seq < commands_.head();
+}
+
+Result<> HostChannel::publish_dead_letter(Command command, const Verdict& verdict) {
+  const std::size_t entry = verdicts_published_ % kVerdictsMax;
+  const auto taken = is_taken(verdict_commands_[entry]);
+  if (!taken) return taken.error();
+  if (verdicts_published_ >= kVerdictsMax && !*taken) {
+    return Error{ErrorCode::Full, "publish to worker: " + std::to_string(kVerdictsMax) +
+                                      " dead letters wait; the worker has stopped reading"};
+  }
+  host_segment_->verdicts[entry].store(encode_verdict(verdict));
+  command.flags |= kDeadLetterOnly;
+  command.filter = static_cast<std::uint16_t>(entry);
+  verdict_commands_[entry] = commands_.next();
+  auto published = publish({&command, 1});
+  if (published) ++verdicts_published_;
+  return published;
+}
+
+Result<> HostChannel::publish_with_terms(const Command& command, const SliceTerms& terms) {
+  const std::uint64_t seq = commands_.next();
+  std::uint64_t& command_of = terms_commands_[seq % kSliceTermsMax];
+  if (command_of != 0) {
+    const auto taken = is_taken(command_of - 1);
+    if (!taken) return taken.error();
+    if (!*taken) {
+      return Error{ErrorCode::Full, "publish to worker: the terms of command " +
+                                        std::to_string(command_of - 1) +
+                                        " are not taken; the worker has stopped reading"};
+    }
+  }
+  host_segment_->slice_terms[seq % kSliceTermsMax].store(encode_slice_terms(terms));
+  auto published = publish({&command, 1});
+  if (published) command_of = seq + 1;
+  return published;
+}
+
 Result<> HostChannel::publish_topic(std::uint16_t index, std::string_view name,
                                     std::uint32_t incarnation) {
   if (index >= kTopicsMax || name.empty() || name.size() > kTopicNameSizeMax) {

@@ -10,6 +10,7 @@
 // worker.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,12 @@ class HostChannel {
   /// All of `commands` or, with an Error, none of them. Full: the worker has stopped reading and is
   /// suspect. seq and crc32c are filled in here. Rings the doorbell if the worker sleeps.
   Result<> publish(std::span<const Command> commands);
+  /// A slice with kDeadLetterOnly, and why its record is set aside. Fills in `filter`. Full also
+  /// when the worker has not taken kVerdictsMax such commands.
+  Result<> publish_dead_letter(Command command, const Verdict& verdict);
+  /// A slice with kProbe or kExclude, and its terms. Full also when an older command's terms are in
+  /// the way that the worker has not taken.
+  Result<> publish_with_terms(const Command& command, const SliceTerms& terms);
 
   /// Fills topic table entry `index`, then publishes its Topic command. Each index once.
   Result<> publish_topic(std::uint16_t index, std::string_view name, std::uint32_t incarnation);
@@ -65,6 +72,9 @@ class HostChannel {
   std::optional<CrashNote> crash_note() const { return read_crash_note(*worker_segment_); }
 
  private:
+  /// Whether the worker has taken the command of this number; looks at its head anew.
+  Result<bool> is_taken(std::uint64_t seq);
+
   HostChannel(CreatedSegment<HostSegment> host, CreatedSegment<const WorkerSegment> worker,
               Doorbell to_worker, Doorbell to_host);
 
@@ -79,6 +89,10 @@ class HostChannel {
   Waker waker_;
   Sleeper sleeper_;
   std::bitset<kTopicsMax> topics_published_;
+  std::uint64_t verdicts_published_ = 0;
+  std::array<std::uint64_t, kVerdictsMax> verdict_commands_{};  ///< by entry: seq of its command
+  /// By entry: one past the seq of its command; 0: never used.
+  std::array<std::uint64_t, kSliceTermsMax> terms_commands_{};
   Pulse last_pulse_;
   Counters last_counters_;
 };

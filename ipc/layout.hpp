@@ -3,7 +3,9 @@
 //   H, HostSegment, 512 KiB: written by the host, mapped read-only by the worker
 //        0 header | 128 command_tail | 256 report_head | 384 host_sleep | 512 host_beat_ns
 //     4096 commands, 1024 x 64 B
+//    69632 slice terms, 256 x 152 B: entry seq & 255 of a command with kProbe or kExclude
 //   131072 topic table, 1024 x 256 B, append-only
+//   393216 verdicts, 128 x 1 KiB: entry `filter` of a command with kDeadLetterOnly
 //
 //   W, WorkerSegment, 1188 KiB: written by the worker, mapped read-only by the host
 //        0 header | 128 report_tail  | 256 command_head | 384 worker_sleep
@@ -29,6 +31,8 @@
 #include "ipc/pulse.hpp"
 #include "ipc/slice_descriptor.hpp"
 #include "ipc/slice_report.hpp"
+#include "ipc/slice_terms.hpp"
+#include "ipc/verdict.hpp"
 
 namespace sluice::ipc {
 
@@ -37,7 +41,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 inline constexpr std::uint16_t kLayoutMajor = 1;  ///< a different one is refused
-inline constexpr std::uint16_t kLayoutMinor = 0;  ///< a newer one may bring unknown kinds
+inline constexpr std::uint16_t kLayoutMinor = 1;  ///< a newer one may bring unknown kinds
 inline constexpr std::uint64_t kRingSlots =
     1024;  ///< above any credit: a full ring is a broken peer
 inline constexpr std::uint64_t kSlotMask = kRingSlots - 1;
@@ -116,10 +120,14 @@ struct HostSegment {
   /// CLOCK_MONOTONIC_COARSE of the host's last turn; a worker can tell a stalled host by it.
   alignas(kLineGap) std::atomic<std::uint64_t> host_beat_ns;
   alignas(4096) RingSlots<Command> commands;
-  std::array<std::byte, 61440> unused_before_topics;
+  /// As with verdicts: complete before the command that it belongs to, which it outlives.
+  std::array<Slot<SliceTermsSlot>, kSliceTermsMax> slice_terms;
+  std::array<std::byte, 22528> unused_before_topics;
   /// Entry n is complete before Topic command n is published, and never changes after.
   std::array<TopicSlot, kTopicsMax> topics;
-  std::array<std::byte, 131072> unused;
+  /// Entry n is complete before the command that names it is published, and stays as it is until
+  /// the worker has taken that command.
+  std::array<Slot<VerdictSlot>, kVerdictsMax> verdicts;
 };
 static_assert(alignof(HostSegment) == 4096, "more than a page is not what mmap promises");
 static_assert(sizeof(HostSegment) == 512 * 1024);
@@ -128,7 +136,9 @@ static_assert(offsetof(HostSegment, report_head) == 256);
 static_assert(offsetof(HostSegment, host_sleep) == 384);
 static_assert(offsetof(HostSegment, host_beat_ns) == 512);
 static_assert(offsetof(HostSegment, commands) == 4096);
+static_assert(offsetof(HostSegment, slice_terms) == 69632);
 static_assert(offsetof(HostSegment, topics) == 131072);
+static_assert(offsetof(HostSegment, verdicts) == 393216);
 
 /// W. Writer of every field but the header: the worker.
 struct WorkerSegment {

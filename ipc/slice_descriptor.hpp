@@ -14,7 +14,8 @@ namespace sluice::ipc {
 /// The values are part of the layout: append only. What each kind uses is said beside it.
 enum class CommandKind : std::uint16_t {
   Slice = 1,  ///< run [start, end) of topic/partition
-  Topic,      ///< topic table entry `topic` may be read from now on
+  Topic,      ///< topic table entry `topic` may be read from now on; of a known one: its
+              ///< incarnation is `epoch` from now on
   Filter,     ///< defines key filter `filter` (a lane's): start = its function, end = its counts
   Revoke,     ///< give back topic/partition; slices with a fence up to `fence` are returned
   Control,    ///< set the position of keyed state and transactional sink of topic/partition to
@@ -25,12 +26,17 @@ inline constexpr std::uint16_t kCommandKindLast = static_cast<std::uint16_t>(Com
 
 /// Bits of Command::flags.
 enum CommandFlag : std::uint32_t {
-  kDeadLetterOnly = 1U << 0,  ///< fetch, write to the dead letter topic, call no plugin
+  kDeadLetterOnly = 1U << 0,  ///< fetch, write to the dead letter topic, call no plugin; `filter`
+                              ///< is the entry of the reason (verdict.hpp)
   kStateOnly = 1U << 1,       ///< processors run, their outputs are dropped
-  kProbe = 1U << 2,           ///< isolation run: never reported complete, its state is dropped
+  kProbe = 1U << 2,           ///< isolation run: put, never flushed, and forgotten; plugins see the
+                              ///< slice of its terms (slice_terms.hpp)
   kRecovered = 1U << 3,       ///< replay of a parked range: positions do not move
   kStable = 1U << 4,          ///< must run as it is: released only at its start
   kAlone = 1U << 5,           ///< a suspect: flush before it, run it as a group of its own
+  kCompare = 1U << 6,         ///< [o, o+1): only say which record is there (last_offset -1: none);
+                              ///< no plugin sees it
+  kExclude = 1U << 7,         ///< without the records that its terms name (slice_terms.hpp)
 };
 
 struct Command {

@@ -24,8 +24,10 @@ enum class ReportKind : std::uint16_t {
   Opened,     ///< topic/partition is open at next_offset
   Waiting,    ///< slice_id waits for `attempt` tries and wait_us; the text says why
   LogLost,    ///< `records` log lines did not fit into the log pipe
+  Survived,   ///< slice_id is a probe whose plugins took all of it, up to its end; nothing of it is
+              ///< durable
 };
-inline constexpr std::uint16_t kReportKindLast = static_cast<std::uint16_t>(ReportKind::LogLost);
+inline constexpr std::uint16_t kReportKindLast = static_cast<std::uint16_t>(ReportKind::Survived);
 
 /// How a slice failed; the slicer decides from it (slicer.md F2). Append only.
 enum class FailureClass : std::uint16_t {
@@ -61,16 +63,19 @@ struct Report {
   std::uint32_t state_us = 0;
   std::uint32_t wait_us = 0;
   std::uint64_t out_bytes = 0;
-  std::uint32_t attempt = 0;         ///< Waiting: calls tried so far
-  std::uint32_t group_slices = 0;    ///< slices in the flush group that this one was part of
-  std::uint64_t reserved[2] = {};    ///< zero
-  std::uint32_t reserved_short = 0;  ///< zero
+  std::uint32_t attempt = 0;       ///< Waiting: calls tried so far
+  std::uint32_t group_slices = 0;  ///< slices in the flush group that this one was part of
+  // Done, Released: the last record that was read below next_offset, without its content.
+  std::int64_t last_offset = -1;  ///< -1: there was none
+  std::int64_t last_timestamp = 0;
+  std::uint32_t last_digest = 0;  ///< of key, value and headers
   std::uint32_t crc32c = 0;
 };
 
 static_assert(sizeof(Report) == 128 && offsetof(Report, crc32c) == 124);
 static_assert(offsetof(Report, kind) == 20 && offsetof(Report, next_offset) == 32);
 static_assert(offsetof(Report, records) == 48 && offsetof(Report, out_bytes) == 88);
+static_assert(offsetof(Report, last_offset) == 104 && offsetof(Report, last_digest) == 120);
 static_assert(std::is_trivially_copyable_v<Report> && std::is_standard_layout_v<Report>);
 
 /// A report that passed the layout checks, and its text: valid UTF-8 without control characters,

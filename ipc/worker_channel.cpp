@@ -131,4 +131,12 @@ TopicEntry WorkerChannel::topic(std::uint16_t index) const {
           slot.incarnation};
 }
 
+SliceTerms WorkerChannel::slice_terms(std::uint64_t seq) const {
+  return decode_slice_terms(host_segment_->slice_terms[seq % kSliceTermsMax].load());
+}
+
+Verdict WorkerChannel::verdict(std::uint16_t entry) const {
+  return decode_verdict(host_segment_->verdicts[entry % kVerdictsMax].load());
+}
+
 }  // namespace sluice::ipc

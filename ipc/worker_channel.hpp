@@ -58,6 +58,12 @@ class WorkerChannel {
   /// The views are valid as long as the channel. Known once its Topic command was read.
   TopicEntry topic(std::uint16_t index) const;
 
+  /// Why the record of a command with kDeadLetterOnly is set aside: entry `filter` of it. Requires:
+  /// asked between read() returning the command and the next read().
+  Verdict verdict(std::uint16_t entry) const;
+  /// The terms of a command with kProbe or kExclude, by its seq. Requires: as verdict().
+  SliceTerms slice_terms(std::uint64_t seq) const;
+
   std::uint32_t worker_no() const { return host_segment_->header.worker_no; }
   /// To be compared with getppid() after PR_SET_PDEATHSIG.
   std::uint32_t host_pid() const { return host_segment_->header.host_pid; }

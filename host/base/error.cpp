@@ -18,6 +18,7 @@ std::string_view code_name(ErrorCode code) {
     case ErrorCode::StoreForeign: return "store_foreign";
     case ErrorCode::Kafka: return "kafka";
     case ErrorCode::KafkaUnavailable: return "kafka_unavailable";
+    case ErrorCode::TooLarge: return "too_large";
     case ErrorCode::OffsetOutOfRange: return "offset_out_of_range";
     case ErrorCode::Plugin: return "plugin";
     case ErrorCode::IpcViolation: return "ipc_violation";

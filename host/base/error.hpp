@@ -19,12 +19,13 @@ enum class ErrorCode {
   Usage,             ///< the command line is wrong; exit 2
   NotFound,          ///< a named thing does not exist
   AlreadyExists,     ///< a name is taken
-  Refused,           ///< a rule says no (start positions, foreign store, active group members)
+  Refused,           ///< a rule says no (a name, an index, a lock that others hold)
   Io,                ///< a system call failed; the message has errno's text
   Store,             ///< the state store cannot be read or written
-  StoreForeign,      ///< the state store is not the one that the Kafka group names
+  StoreForeign,      ///< the state store is not, or no longer, the one that the Kafka group names
   Kafka,             ///< the broker or the client said no
   KafkaUnavailable,  ///< no broker answers, or not in time; try again later
+  TooLarge,          ///< the broker or the client does not take a record of this size
   OffsetOutOfRange,  ///< a position is below the low or above the high watermark
   Plugin,            ///< a plugin file cannot be loaded, or broke its contract
   IpcViolation,      ///< a peer wrote bytes that the layout forbids

@@ -38,6 +38,7 @@ struct Command {
 
 int run_job(const std::vector<std::string>& arguments);
 int run_host(const std::vector<std::string>& arguments);
+int run_job_command(const std::vector<std::string>& arguments);
 int run_demo(const std::vector<std::string>& arguments);
 int show_version(const std::vector<std::string>& arguments);
 int run_mock_broker_command(const std::vector<std::string>& arguments);

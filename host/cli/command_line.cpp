@@ -11,6 +11,7 @@ constexpr std::array kCommands{
     Command{"demo", "embedded Kafka, sample records, a job, a killed worker; no set-up", run_demo},
     Command{"run", "run one job from a file, in this process", run_job},
     Command{"host", "run the jobs of a folder until SIGTERM, as the service does", run_host},
+    Command{"job", "look at and steer the jobs of a running host", run_job_command},
     Command{"version", "versions of Sluice, its plugin ABI and its libraries", show_version},
     Command{"mock-broker", "librdkafka's mock cluster as a process", run_mock_broker_command,
             Command::Shown::Hidden},

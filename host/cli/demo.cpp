@@ -1,7 +1,7 @@
 // `sluice demo`: the product's promise, seen within seconds. An embedded Kafka, 200,000 orders, a
-// job of two workers through a filter into files; one worker is killed with SIGKILL in the middle.
-// Every figure that is printed was measured in this run, and the output is compared record by
-// record.
+// job of two workers through a filter and a plugin with a bug into files. One worker is killed with
+// SIGKILL in the middle; one order crashes the plugin every time, and ends as a dead letter. Every
+// figure that is printed was measured in this run, and the output is compared record by record.
 #include <unistd.h>
 
 #include <boost/json.hpp>
@@ -38,7 +38,16 @@ std::string job_text(const DemoRecords& records, const std::filesystem::path& fo
          "slice.max.records = 2500\n"
          "transforms = [{ name = \"noted\", type = \"filter\", value.size.min = " +
          std::to_string(records.kept_size_min) +
-         " }]\n"
+         " },\n"
+         "              { name = \"packed\", type = \"fragile\", crash.value = '" +
+         kPoisonText +
+         "' }]\n"
+         "errors.tolerance = \"all\"\n"
+         "errors.deadletterqueue.topic.name = \"" +
+         records.dead_letter_topic +
+         "\"\n"
+         "errors.deadletterqueue.context.headers.enable = true\n"
+         "errors.deadletterqueue.topic.replication.factor = 1\n"
          "connector.class = \"file\"\n"
          "file = \"" +
          (folder / "out" / "{topic}-{partition}.jsonl").string() + "\"\n";
@@ -50,6 +59,7 @@ struct DemoResult {
   std::int64_t produced_ms = 0;
   job::JobStatus job;
   DemoAudit audit;
+  DemoDeadLetter dead_letter;
 };
 
 std::string ms_text(const std::optional<std::int64_t>& ms) {
@@ -89,15 +99,27 @@ void print_kill(const DemoRecords& records, const DemoSpectator& seen) {
   }
 }
 
+void print_poison(const DemoRecords& records, const DemoResult& result, const DemoSpectator& seen) {
+  const auto& letter = result.dead_letter;
+  std::cout << "  poison    " << records.topic << '-' << kPoisonPartition << " offset "
+            << kPoisonOffset << " crashes the plugin every time: " << seen.crashes
+            << " crashes,\n            " << seen.crash_text << ";\n            set aside after "
+            << ms_text(seen.set_aside_ms) << ", " << seen.partitions_meanwhile.size()
+            << " other partitions had slices done meanwhile;\n            dead letter in "
+            << records.dead_letter_topic << ": stage " << letter.stage << ", signal "
+            << letter.signal << ", offset " << letter.offset << '\n';
+}
+
 void print_story(const DemoRecords& records, const DemoResult& result, const DemoSpectator& seen) {
   const auto& totals = result.job.slices.totals;
   std::cout << "Sluice demo\n  broker    " << result.broker << ", embedded; "
             << grouped(records.count) << " records in " << records.partitions
             << " partitions written in " << ms_text(result.produced_ms) << "\n  job       "
-            << "orders -> filter -> files, 2 workers:";
+            << "orders -> filter -> a plugin with a bug -> files, 2 workers:";
   for (const auto& [slot, pid] : seen.first_pids) std::cout << " pid " << pid;
   std::cout << "; first slice done " << ms_text(seen.first_slice_ms) << " after the start\n";
   print_kill(records, seen);
+  print_poison(records, result, seen);
   std::cout << "  result    " << job::job_state_name(result.job.state) << " in "
             << duration_text(result.job.elapsed_ms) << ": " << grouped(totals.in) << " read, "
             << grouped(totals.out) << " kept, " << grouped(result.audit.delivered) << " delivered, "
@@ -130,6 +152,12 @@ std::string story_json(const DemoRecords& records, const DemoResult& result,
                           {"noticed_ms", number(seen.lost_ms)},
                           {"elsewhere_ms", number(seen.elsewhere_ms)},
                           {"respawned_ms", number(seen.respawned_ms)},
+                          {"crashes", seen.crashes},
+                          {"crash", seen.crash_text},
+                          {"set_aside_ms", number(seen.set_aside_ms)},
+                          {"dead_letters", result.dead_letter.letters},
+                          {"dead_letter_stage", result.dead_letter.stage},
+                          {"dead_letter_signal", result.dead_letter.signal},
                           {"host_rss_bytes", seen.host_rss_max},
                           {"worker_rss_bytes", seen.worker_rss_max},
                           {"elapsed_ms", result.job.elapsed_ms},
@@ -177,6 +205,7 @@ Result<DemoResult> play(const DemoRecords& records, const std::filesystem::path&
   if (!broker) return broker.error();
   result.broker = broker->bootstrap_servers();
   SLUICE_TRY(broker->command("create " + records.topic + " " + std::to_string(records.partitions)));
+  SLUICE_TRY(broker->command("create " + records.dead_letter_topic + " 1"));
   const auto before = clock.monotonic();
   SLUICE_TRY(produce_demo_records(records, result.broker));
   result.produced_ms = (clock.monotonic() - before).count();
@@ -196,6 +225,9 @@ Result<DemoResult> play(const DemoRecords& records, const std::filesystem::path&
   auto audit = audit_demo_output(records, folder / "out");
   if (!audit) return audit.error();
   result.audit = *audit;
+  auto dead_letter = read_dead_letter(records, result.broker);
+  if (!dead_letter) return dead_letter.error();
+  result.dead_letter = *std::move(dead_letter);
   return result;
 }
 
@@ -203,11 +235,12 @@ int judge(const DemoResult& result, const DemoSpectator& seen) {
   const auto& audit = result.audit;
   const bool good = result.job.state == job::JobState::Completed && audit.lost == 0 &&
                     audit.wrong == 0 && audit.delivered == audit.expected &&
-                    seen.elsewhere_ms.has_value();
+                    seen.elsewhere_ms.has_value() && result.dead_letter.letters == 1 &&
+                    result.dead_letter.is_the_poison;
   if (good) return kExitOk;
   std::cerr << "sluice: error: demo: the run is not what it should be: "
             << job::job_state_name(result.job.state) << ", " << audit.lost << " lost, "
-            << audit.wrong << " wrong lines"
+            << audit.wrong << " wrong lines, " << result.dead_letter.letters << " dead letters"
             << (seen.elsewhere_ms ? "" : ", the killed worker's partitions were not seen elsewhere")
             << (result.job.reason.empty() ? "" : "; " + result.job.reason)
             << "; run it again with --verbose\n";
@@ -230,8 +263,8 @@ int run_demo(const std::vector<std::string>& arguments) {
   }
   if (values.contains("help")) {
     std::cout << "Usage: sluice demo [OPTIONS]\n\nStarts an embedded Kafka, runs a job of two "
-                 "workers over 200,000 records,\nkills one worker in the middle, and proves that "
-                 "nothing was lost.\n\n"
+                 "workers over 200,000 records,\nkills one worker in the middle, lets one "
+                 "record crash a plugin, and proves that\nnothing else was lost.\n\n"
               << options << "\nExample: sluice demo --dir /tmp/demo\n";
     return kExitOk;
   }

@@ -17,6 +17,10 @@ bool has_note(std::int32_t partition, std::int64_t offset) {
   return (offset * 7 + partition) % 2 == 0;
 }
 
+bool is_poison(std::int32_t partition, std::int64_t offset) {
+  return partition == kPoisonPartition && offset == kPoisonOffset;
+}
+
 sluice_bytes bytes_of(const std::string& text) {
   return {text.data(), text.size()};
 }
@@ -60,7 +64,8 @@ bool count_line(const std::string& line, std::int32_t partition, PartitionCount&
   }
   const auto at = offset->get_int64();
   if (at < 0 || at >= static_cast<std::int64_t>(count.seen.size())) return false;
-  if (!has_note(partition, at) || text->get_string() != demo_value(partition, at)) return false;
+  if (!has_note(partition, at) || is_poison(partition, at)) return false;
+  if (text->get_string() != demo_value(partition, at)) return false;
   auto& seen = count.seen[static_cast<std::size_t>(at)];
   if (seen < 255) ++seen;
   return true;
@@ -75,9 +80,10 @@ std::string demo_key(std::int32_t partition, std::int64_t offset) {
 std::string demo_value(std::int32_t partition, std::int64_t offset) {
   constexpr std::array<const char*, 4> kGoods{"lamp", "chair", "table", "shelf"};
   const auto number = offset * 8 + partition;
-  auto value = R"({"order":)" + std::to_string(number) + R"(,"goods":")" +
-               kGoods[static_cast<std::size_t>(number / 8 % 4)] + R"(","cents":)" +
-               std::to_string(500 + number % 9500);
+  auto value =
+      R"({"order":)" + std::to_string(number) + R"(,"goods":")" +
+      (is_poison(partition, offset) ? "glass" : kGoods[static_cast<std::size_t>(number / 8 % 4)]) +
+      R"(","cents":)" + std::to_string(500 + number % 9500);
   if (has_note(partition, offset)) {
     value += R"(,"note":"please ring twice and leave it with the neighbours on the third floor")";
   }
@@ -107,7 +113,7 @@ Result<DemoAudit> audit_demo_output(const DemoRecords& records,
       if (!count_line(line, partition, count)) ++audit.wrong;
     }
     for (std::int64_t offset = 0; offset < records.per_partition(); ++offset) {
-      if (!has_note(partition, offset)) continue;
+      if (!has_note(partition, offset) || is_poison(partition, offset)) continue;
       ++audit.expected;
       const auto seen = count.seen[static_cast<std::size_t>(offset)];
       if (seen == 0) ++audit.lost;

@@ -13,6 +13,7 @@ namespace sluice::cli {
 
 struct DemoRecords {
   std::string topic = "orders";
+  std::string dead_letter_topic = "orders-dead-letters";
   std::int32_t partitions = 8;
   std::uint64_t count = 200'000;
   /// The filter's `value.size.min`: orders with a note are longer, the others shorter.
@@ -22,6 +23,13 @@ struct DemoRecords {
     return static_cast<std::int64_t>(count / static_cast<std::uint64_t>(partitions));
   }
 };
+
+/// The order that the demo's plugin cannot stand, near the end of one partition, long after the
+/// kill; the filter keeps it.
+inline constexpr std::int32_t kPoisonPartition = 5;
+inline constexpr std::int64_t kPoisonOffset = 24'001;
+/// What its value holds and no other's.
+inline constexpr char kPoisonText[] = "\"goods\":\"glass\"";
 
 std::string demo_key(std::int32_t partition, std::int64_t offset);
 /// At most 150 bytes.
@@ -39,6 +47,19 @@ struct DemoAudit {
   std::uint64_t lost = 0;
   std::uint64_t wrong = 0;  ///< lines that are no expected record, or do not parse
 };
+/// What the poison order's dead letter says.
+struct DemoDeadLetter {
+  std::uint64_t letters = 0;  ///< in the topic
+  bool is_the_poison = false;
+  std::string stage;
+  std::string message;
+  std::string signal;
+  std::string offset;
+};
+/// Reads the dead letter topic to its end.
+Result<DemoDeadLetter> read_dead_letter(const DemoRecords& records,
+                                        const std::string& bootstrap_servers);
+
 Result<DemoAudit> audit_demo_output(const DemoRecords& records,
                                     const std::filesystem::path& folder);
 

@@ -35,6 +35,13 @@ void DemoSpectator::worker_ready(std::uint32_t slot, std::int32_t pid) {
 
 void DemoSpectator::reported(std::uint32_t slot, const ipc::Report& report) {
   if (static_cast<ipc::ReportKind>(report.kind) != ipc::ReportKind::Done) return;
+  if (crashed_at_ && !set_aside_ms) {
+    if (report.errant > 0) {
+      set_aside_ms = since(*crashed_at_);
+    } else if (report.partition != kPoisonPartition) {
+      partitions_meanwhile.insert(report.partition);
+    }
+  }
   if (!first_slice_ms) first_slice_ms = since(attended_);
   done_ += report.records;
   if (!killed_at_) {
@@ -48,6 +55,12 @@ void DemoSpectator::reported(std::uint32_t slot, const ipc::Report& report) {
 }
 
 void DemoSpectator::worker_lost(std::uint32_t slot, const slicer::Accusation& why) {
+  if (why.cause == slicer::LossCause::Crash) {
+    if (crashes++ == 0) {
+      crashed_at_ = clock_.monotonic();
+      crash_text = why.text;
+    }
+  }
   if (!killed_at_ || slot != victim_slot || lost_ms) return;
   lost_ms = since(*killed_at_);
   for (const auto& slice : victim_slices_) {
@@ -78,7 +91,9 @@ void DemoSpectator::kill_other_than(std::uint32_t slot) {
     }
   }
   if (victim_slices_.empty()) return;
-  for (const auto& partition : host_->status().front().slices.partitions) {
+  const auto jobs =
+      host_->status();  // of its own: a loop does not keep what its range is made from
+  for (const auto& partition : jobs.front().slices.partitions) {
     if (partition.slot == victim->first) victim_partitions.insert(partition.tp.partition);
   }
   victim_slot = victim->first;

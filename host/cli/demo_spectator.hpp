@@ -48,6 +48,12 @@ class DemoSpectator final : public job::JobObserver {
   std::optional<std::int64_t> respawned_ms;
   std::int32_t respawned_pid = 0;
 
+  // The poison order.
+  std::uint32_t crashes = 0;
+  std::string crash_text;                    ///< of the first
+  std::optional<std::int64_t> set_aside_ms;  ///< after the first crash: its dead letter is written
+  std::set<std::int32_t> partitions_meanwhile;  ///< others that had a slice done between the two
+
   std::uint64_t host_rss_max = 0;
   std::uint64_t worker_rss_max = 0;
 
@@ -63,6 +69,7 @@ class DemoSpectator final : public job::JobObserver {
   std::map<std::uint32_t, std::int32_t> pids_;
   std::uint64_t done_ = 0;
   std::optional<Milliseconds> killed_at_;
+  std::optional<Milliseconds> crashed_at_;
   std::vector<state::SliceRow> victim_slices_;
 };
 

@@ -7,6 +7,8 @@
 #include "host/cli/setup.hpp"
 #include "host/config/load.hpp"
 #include "host/job/job_plan.hpp"
+#include "host/rest/control_socket.hpp"
+#include "host/rest/unix_listener.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -70,9 +72,17 @@ int check(const JobFiles& jobs) {
   return jobs.errors.empty() ? kExitOk : kExitConfiguration;
 }
 
+std::vector<std::string> listen_addresses(const config::HostConfig& config) {
+  if (!config.rest_listen.empty()) return config.rest_listen;
+  return {std::string{"unix:"} + kServiceSocket};
+}
+
 int run_with(const std::string& config_file, bool only_check) {
   const auto config = config::load_host(config_file, load_options());
   if (!config) return fail_with(config.error().to_error());
+  for (const auto& address : listen_addresses(*config)) {
+    if (const auto path = rest::unix_path_of(address); !path) return fail_with(path.error());
+  }
   const auto worker = job::find_worker_executable();
   if (!worker) return fail_with(worker.error());
   const auto files = job_files_in(config->jobs_dir);
@@ -82,11 +92,13 @@ int run_with(const std::string& config_file, bool only_check) {
   if (only_check) return check(jobs);
 
   const SystemClock clock;
-  const auto log = log::Logger::to_stderr(clock, log_level(*config));
+  const auto log = log::Logger::to_stderr(clock, log_level(*config), log_format(*config));
   auto host = job::Host::open(host_options(*config, *worker), clock, log);
   if (!host) return fail_with(host.error());
+  auto control = rest::ControlSocket::open(**host, listen_addresses(*config), log);
+  if (!control) return fail_with(control.error());
   for (const auto& error : jobs.errors) log.error(error.message());
-  for (auto& plan : jobs.plans) (*host)->add_job(std::move(plan));
+  for (auto& plan : jobs.plans) (*host)->add_job(std::move(plan), nullptr, job::StartBy::Host);
   log.info("host is up: " + std::to_string(jobs.plans.size()) + " jobs of " + config->jobs_dir);
   (*host)->run(job::Host::Until::Stopped);
   log.info("host has drained");

@@ -1,6 +1,5 @@
 #include "host/cli/mock_broker_process.hpp"
 
-#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,28 +8,19 @@
 #include <cerrno>
 #include <utility>
 
+#include "host/base/pipe.hpp"
+
 namespace sluice::cli {
 namespace {
 
 constexpr char kSelf[] = "/proc/self/exe";
 
-struct Pipe {
-  ipc::OwnedFd read_end;
-  ipc::OwnedFd write_end;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "mock broker", errno);
-  return Pipe{ipc::OwnedFd{ends[0]}, ipc::OwnedFd{ends[1]}};
-}
-
 }  // namespace
 
 Result<MockBrokerProcess> MockBrokerProcess::start() {
-  auto commands = make_pipe();
+  auto commands = create_pipe("mock broker");
   if (!commands) return commands.error();
-  auto answers = make_pipe();
+  auto answers = create_pipe("mock broker");
   if (!answers) return answers.error();
 
   posix_spawn_file_actions_t actions;

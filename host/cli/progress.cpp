@@ -54,6 +54,10 @@ std::string duration_text(std::uint64_t ms) {
   return text;
 }
 
+bool Progress::is_due(Milliseconds now) const {
+  return look_ == Look::Terminal || !last_line_ || now - *last_line_ >= kLineEvery;
+}
+
 void Progress::show(const job::JobStatus& status, Milliseconds now) {
   const auto records = status.slices.totals.in;
   if (last_look_ && now > *last_look_) {
@@ -68,7 +72,7 @@ void Progress::show(const job::JobStatus& status, Milliseconds now) {
   if (look_ == Look::Terminal) {
     out_ << "\r\033[K" << line_of(status) << std::flush;
     drawn_ = true;
-  } else if (!last_line_ || now - *last_line_ >= kLineEvery) {
+  } else if (is_due(now)) {
     last_line_ = now;
     out_ << line_of(status) << std::endl;
   }
@@ -108,9 +112,10 @@ void print_summary(std::ostream& out, const job::JobStatus& status) {
   out << status.name << ' ' << job::job_state_name(status.state) << " after "
       << duration_text(status.elapsed_ms) << ": " << grouped(totals.in) << " records read, "
       << grouped(totals.out) << " delivered, " << grouped(totals.filtered) << " filtered, "
-      << grouped(totals.errant) << " errant; " << grouped(status.slices.counts.completed)
-      << " slices completed, " << status.slices.counts.parked << " parked; "
-      << status.worker_restarts << " worker restarts\n";
+      << grouped(totals.errant) << " errant, " << grouped(status.slices.counts.skipped_records)
+      << " skipped; " << grouped(status.slices.counts.completed) << " slices completed, "
+      << status.slices.counts.parked << " parked; " << status.worker_restarts
+      << " worker restarts\n";
   if (!status.reason.empty()) out << "reason: " << status.reason << '\n';
   for (const auto& partition : status.slices.partitions) {
     if (partition.state != slicer::PartitionState::Halted) continue;
@@ -133,6 +138,7 @@ std::string summary_json(const job::JobStatus& status) {
                              {"records_delivered", totals.out},
                              {"records_errant", totals.errant},
                              {"slices_completed", status.slices.counts.completed},
+                             {"records_skipped", status.slices.counts.skipped_records},
                              {"slices_parked", status.slices.counts.parked},
                              {"worker_restarts", status.worker_restarts},
                              {"frontiers", std::move(frontiers)},

@@ -31,7 +31,9 @@ class Progress {
   enum class Look { Terminal, Lines };
   Progress(std::ostream& out, Look look) : out_{out}, look_{look} {}
 
-  /// Every kPeriod; draws what is due.
+  /// Asked every kPeriod: whether show() would draw anything. A status costs a pass over all
+  /// partitions, so it is not made for nothing.
+  bool is_due(Milliseconds now) const;
   void show(const job::JobStatus& status, Milliseconds now);
   /// Ends the redrawn line, so that other output starts on its own.
   void finish();

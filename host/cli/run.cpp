@@ -2,12 +2,14 @@
 
 #include <boost/program_options.hpp>
 #include <iostream>
+#include <memory>
 
 #include "host/cli/command.hpp"
 #include "host/cli/progress.hpp"
 #include "host/cli/setup.hpp"
 #include "host/config/load.hpp"
 #include "host/job/job_plan.hpp"
+#include "host/rest/control_socket.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -126,12 +128,26 @@ int exit_code_of(const job::JobStatus& status) {
   }
 }
 
+// A job runs also where no socket can be made: only `sluice job` misses it.
+std::unique_ptr<rest::ControlSocket> open_control(job::Host& host, const config::HostConfig& config,
+                                                  const log::Logger& log) {
+  auto addresses = config.rest_listen;
+  if (addresses.empty()) addresses = {"unix:" + socket_in(config.state_dir).string()};
+  auto control = rest::ControlSocket::open(host, addresses, log);
+  if (control) return *std::move(control);
+  log.warning(control.error().message() + "; `sluice job` will not reach this run");
+  return nullptr;
+}
+
 int run_plan(job::Host& host, job::JobPlan plan, const RunOptions& options, const Clock& clock) {
   host.add_job(std::move(plan));
   Progress progress{
       std::cerr, ::isatty(STDERR_FILENO) != 0 ? Progress::Look::Terminal : Progress::Look::Lines};
-  const auto look = host.loop().every(
-      Progress::kPeriod, [&] { progress.show(host.status().front(), clock.monotonic()); });
+  const auto look = host.loop().every(Progress::kPeriod, [&] {
+    if (progress.is_due(clock.monotonic())) {
+      progress.show(host.status().front(), clock.monotonic());
+    }
+  });
   host.run(job::Host::Until::JobsEnded);
   progress.finish();
   const auto status = host.status().front();
@@ -163,6 +179,7 @@ int run_with(const RunOptions& options) {
       log::Logger::to_stderr(clock, options.verbose ? log::Level::Info : log::Level::Warning);
   auto host = job::Host::open(host_options(*config, *worker), clock, log);
   if (!host) return fail_with(host.error());
+  const auto control = open_control(**host, *config, log);
   return run_plan(**host, *std::move(plan), options, clock);
 }
 

@@ -53,6 +53,22 @@ log::Level log_level(const config::HostConfig& host) {
   return log::Level::Info;
 }
 
+std::optional<log::Format> log_format(const config::HostConfig& host) {
+  switch (host.log_format) {
+    case config::LogFormat::Text:
+      return log::Format::Text;
+    case config::LogFormat::Journald:
+      return log::Format::Journald;
+    case config::LogFormat::Auto:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::filesystem::path socket_in(const std::filesystem::path& state_dir) {
+  return std::filesystem::absolute(state_dir).lexically_normal() / "sluice.sock";
+}
+
 job::HostOptions host_options(const config::HostConfig& host,
                               const std::filesystem::path& worker_executable) {
   job::HostOptions options;

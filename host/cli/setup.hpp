@@ -31,6 +31,12 @@ std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>
 config::LoadOptions load_options();
 
 log::Level log_level(const config::HostConfig& host);
+/// Nothing: by what stderr is (Logger::to_stderr).
+std::optional<log::Format> log_format(const config::HostConfig& host);
+
+/// rest.listen, or the one address of before: beside `sluice run`'s state, or the service's.
+inline constexpr char kServiceSocket[] = "/run/sluice/sluice.sock";
+std::filesystem::path socket_in(const std::filesystem::path& state_dir);
 
 job::HostOptions host_options(const config::HostConfig& host,
                               const std::filesystem::path& worker_executable);

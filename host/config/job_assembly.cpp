@@ -21,7 +21,9 @@ constexpr std::string_view kNameCharacters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 constexpr std::size_t kJobNameBytesMax = 200;
 constexpr std::size_t kTopicNameBytesMax = 249;  // Kafka's own limit
-constexpr std::int64_t kCreditRecordsPerSlice = 8;
+// Of the larger of slice and batch. Eight small slices alone would be one batch: worker and host
+// would wait for each other in turn (slicer.md C1: credit keeps the worker's ring filled).
+constexpr std::int64_t kCreditAhead = 8;
 
 bool is_plain_name(std::string_view name, std::size_t bytes_max) {
   return !name.empty() && name.size() <= bytes_max && name != "." && name != ".." &&
@@ -37,6 +39,7 @@ class JobAssembly {
     read_keys(job_keys(), is_pattern, entries_, config_, config_.effective, problems_);
     check_name();
     check_topics();
+    check_dead_letters();
     require("connector.class", "name the sink, for example file");
     check_converters(entries_, problems_);
     for (const Entry& entry : entries_.list()) classify(entry);
@@ -68,12 +71,26 @@ class JobAssembly {
     }
   }
 
+  void check_pattern(const Entry& entry) {
+    auto pattern = TopicPattern::compile(entry.value);
+    if (!pattern) {
+      return problems_.add(
+          entry.position, entry.key,
+          in_quotes(entry.value) + " is no regular expression: " + pattern.error().message());
+    }
+    config_.topic_pattern = *std::move(pattern);
+  }
+
   void check_topics() {
     const Entry* const entry = entries_.find("topics");
-    if (entry == nullptr) {
-      if (entries_.find("topics.regex") == nullptr) require("topics", "name at least one topic");
-      return;
+    const Entry* const regex = entries_.find("topics.regex");
+    if (regex != nullptr) {
+      if (entry != nullptr) {
+        problems_.add(regex->position, regex->key, "is given beside topics; take one of them out");
+      }
+      return check_pattern(*regex);
     }
+    if (entry == nullptr) return require("topics", "name at least one topic");
     const auto refuse = [&](std::string what) {
       problems_.add(entry->position, entry->key, std::move(what));
     };
@@ -85,6 +102,28 @@ class JobAssembly {
       } else if (!seen.insert(topic).second) {
         refuse("names " + topic + " twice; take one out");
       }
+    }
+  }
+
+  void check_dead_letters() {
+    const Entry* const entry = entries_.find("errors.deadletterqueue.topic.name");
+    if (entry == nullptr) return;
+    const std::string& topic = config_.errors_deadletterqueue_topic_name;
+    const auto refuse = [&](std::string what) {
+      problems_.add(entry->position, entry->key, std::move(what));
+    };
+    const auto& topics = config_.topics;
+    if (!is_plain_name(topic, kTopicNameBytesMax)) {
+      refuse(in_quotes(topic) + " is no topic's name; write 1 to 249 of A-Z a-z 0-9 . _ -");
+    } else if (std::find(topics.begin(), topics.end(), topic) != topics.end() ||
+               (config_.topic_pattern && config_.topic_pattern->matches(topic))) {
+      refuse("is a topic that the job reads: it would read its own dead letters; name another");
+    }
+    if (config_.errors_tolerance == ErrorsTolerance::None &&
+        config_.slice_on_failure != OnFailure::Isolate) {
+      config_.warnings.push_back(
+          "errors.deadletterqueue.topic.name: nothing goes there with errors.tolerance = none and "
+          "without slice.on.failure = isolate");
     }
   }
 
@@ -138,8 +177,16 @@ class JobAssembly {
   }
 
   void set_dependent_defaults() {
+    if (config_.errors_tolerance == ErrorsTolerance::All &&
+        entries_.find("slice.on.failure") == nullptr) {
+      config_.slice_on_failure = OnFailure::Isolate;
+      for (auto& [key, value] : config_.effective) {
+        if (key == "slice.on.failure") value = "isolate";
+      }
+    }
     if (config_.worker_credit_records != 0) return;
-    config_.worker_credit_records = kCreditRecordsPerSlice * config_.slice_max_records;
+    config_.worker_credit_records =
+        kCreditAhead * std::max(config_.slice_max_records, config_.worker_batch_max_records);
     config_.effective.emplace_back("worker.credit.records",
                                    std::to_string(config_.worker_credit_records));
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "host/config/position.hpp"
+#include "host/config/topic_pattern.hpp"
 
 namespace sluice::config {
 
@@ -59,6 +60,7 @@ struct JobConfig {
   std::int64_t tasks_max = 1;
   std::vector<std::string> topics;
   std::string topics_regex;
+  std::optional<TopicPattern> topic_pattern;  ///< topics.regex; `topics` is empty then
   std::vector<std::string> transforms;
   PluginConfig sink;
   std::vector<PluginConfig> processors;  ///< in the order of `transforms`
@@ -91,7 +93,7 @@ struct JobConfig {
   std::int64_t task_call_timeout_ms = 0;
   std::int64_t task_stop_timeout_ms = 0;
   std::int64_t task_retry_timeout_ms = 0;  ///< -1: for ever
-  RestartPolicy restart_policy = RestartPolicy::None;
+  RestartPolicy restart_policy = RestartPolicy::Backoff;
   std::int64_t restart_backoff_ms = 0;
   std::int64_t restart_backoff_max_ms = 0;
   std::int64_t restart_reset_ms = 0;

@@ -53,7 +53,7 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
     {{.name = "topics", .group = Group::Topics, .origin = Connect, .type = List,
       .doc = "The topics to read, at least one.", .example = "orders"},
      &JobConfig::topics},
-    {{.name = "topics.regex", .group = Group::Topics, .origin = Connect, .honoured = kNoValue,
+    {{.name = "topics.regex", .group = Group::Topics, .origin = Connect,
       .doc = "Instead of topics: a pattern that must match a topic's whole name.",
       .example = "orders-.*"},
      &JobConfig::topics_regex},
@@ -87,11 +87,11 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
      std::monostate{}},
 
     {{.name = "slicer.assignment", .group = Group::Slices, .type = Choice, .fallback = "sticky",
-      .choices = "sticky|linear|any", .honoured = "sticky",
-      .doc = "sticky: a partition stays with its worker. linear: linear hashing. any: no order."},
+      .choices = "sticky|linear|any",
+      .doc = "sticky: a partition stays with its worker. linear: linear hashing, so that keys keep "
+             "their worker when topics grow. any: no order."},
      kChoice<Assignment, &JobConfig::slicer_assignment>},
     {{.name = "slicer.start.timestamp", .group = Group::Slices, .type = Timestamp,
-      .honoured = kNoValue,
       .doc = "Where a partition without frontier and group offset starts: milliseconds since 1970 "
              "or RFC 3339.",
       .example = "2026-01-31T12:00:00Z"},
@@ -106,13 +106,13 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .min = 1, .max = 1'000, .doc = "How often a slice is tried before slice.on.failure decides."},
      &JobConfig::slice_attempts_max},
     {{.name = "slice.on.failure", .group = Group::Slices, .type = Choice, .fallback = "halt",
-      .choices = "halt|isolate|park", .honoured = "halt",
+      .choices = "halt|isolate|park",
       .doc = "halt: the partition stops, nothing is lost. isolate: the one bad record is found and "
              "set aside. park: the slice is recorded and passed. With errors.tolerance = all the "
-             "default becomes isolate when that is built; until then it is halt."},
+             "default is isolate."},
      kChoice<OnFailure, &JobConfig::slice_on_failure>},
     {{.name = "slice.isolate.max", .group = Group::Slices, .type = Integer, .fallback = "3",
-      .min = 1, .max = 1'000, .honoured = kNoValue,
+      .min = 1, .max = 1'000,
       .doc = "Most records set aside per partition and hour; then the partition halts."},
      &JobConfig::slice_isolate_max},
     {{.name = "slice.retention.records", .group = Group::Slices, .type = Integer,
@@ -144,15 +144,15 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .min = 1, .max = kCreditSlicesMax, .doc = "Most slices that wait in one worker's ring."},
      &JobConfig::worker_credit_slices},
     {{.name = "worker.credit.records", .group = Group::Workers, .type = Integer,
-      .fallback_note = "8 x slice.max.records", .min = 1,
+      .fallback_note = "8 x the larger of slice.max.records and worker.batch.max.records", .min = 1,
       .doc = "Most offsets in the slices that wait in one worker's ring.", .example = "80000"},
      &JobConfig::worker_credit_records},
     {{.name = "worker.memory.max", .group = Group::Workers, .type = Bytes, .min = 1,
-      .honoured = kNoValue, .doc = "A worker with more resident memory is killed, cause `memory`.",
+      .doc = "A worker with more resident memory is killed, cause `memory`.",
       .example = "512MiB"},
      &JobConfig::worker_memory_max},
     {{.name = "worker.standby", .group = Group::Workers, .type = Integer, .fallback = "0",
-      .max = 1'000, .honoured = "0", .doc = "How many warm workers wait for another's death."},
+      .max = 1'000, .doc = "How many warm workers wait for another's death."},
      &JobConfig::worker_standby},
     {{.name = "worker.core", .group = Group::Workers, .type = Boolean, .fallback = "false",
       .doc = "Whether a crash leaves a core file, which delays the restart by seconds."},
@@ -175,36 +175,36 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .doc = "How long a call that answers RETRY is repeated; -1: for ever, as in Connect."},
      &JobConfig::task_retry_timeout_ms},
 
-    {{.name = "restart.policy", .group = Group::Restarts, .type = Choice, .fallback = "none",
-      .choices = "backoff|none", .honoured = "none",
-      .doc = "Whether FAILED tasks restart by themselves. The default becomes backoff when that is "
-             "built."},
+    {{.name = "restart.policy", .group = Group::Restarts, .type = Choice,
+      .fallback = "backoff", .choices = "backoff|none",
+      .doc = "Whether halted partitions of a persistent job start again by themselves."},
      kChoice<RestartPolicy, &JobConfig::restart_policy>},
     {{.name = "restart.backoff.ms", .group = Group::Restarts, .type = Duration,
-      .fallback = "10s", .min = 1, .max = kDayMs, .honoured = kNoValue,
+      .fallback = "10s", .min = 1, .max = kDayMs,
       .doc = "The first wait before a restart; it doubles."},
      &JobConfig::restart_backoff_ms},
     {{.name = "restart.backoff.max.ms", .group = Group::Restarts, .type = Duration,
-      .fallback = "10m", .min = 1, .max = kDayMs, .honoured = kNoValue, .doc = "The longest wait."},
+      .fallback = "10m", .min = 1, .max = kDayMs, .doc = "The longest wait."},
      &JobConfig::restart_backoff_max_ms},
     {{.name = "restart.reset.ms", .group = Group::Restarts, .type = Duration, .fallback = "10m",
-      .min = 1, .max = kDayMs, .honoured = kNoValue,
+      .min = 1, .max = kDayMs,
       .doc = "After this long in health the waits begin anew."},
      &JobConfig::restart_reset_ms},
     {{.name = "restart.max", .group = Group::Restarts, .type = Integer, .fallback = "-1",
-      .max = kRecordsMax, .minus_one = true, .honoured = kNoValue,
+      .max = kRecordsMax, .minus_one = true,
       .doc = "Most restarts in a row; -1: no bound."},
      &JobConfig::restart_max},
 
     {{.name = "errors.tolerance", .group = Group::Errors, .origin = Connect, .type = Choice,
       .fallback = "none", .choices = "none|all",
-      .doc = "all: a record that a plugin fails is counted as errant and passed. none: its slice "
-             "fails."},
+      .doc = "all: a record that a plugin fails is counted as errant, goes to the dead letter "
+             "queue where there is one, and is passed. none: its slice fails."},
      kChoice<ErrorsTolerance, &JobConfig::errors_tolerance>},
     {{.name = "errors.retry.timeout", .group = Group::Errors, .origin = Connect, .type = Integer,
       .fallback_note = "task.retry.timeout.ms", .minus_one = true,
       .doc = "Milliseconds, for processors: how long a call that answers RETRY is repeated; -1: "
-             "for ever.",
+             "for ever. Also how long a dead letter that the broker refuses is tried, which where "
+             "neither key says more is a minute.",
       .example = "300000"},
      &JobConfig::errors_retry_timeout_ms},
     {{.name = "errors.retry.delay.max.ms", .group = Group::Errors, .origin = Connect,
@@ -220,20 +220,25 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
      &JobConfig::errors_log_include_messages},
 
     {{.name = "errors.deadletterqueue.topic.name", .group = Group::DeadLetters, .origin = Connect,
-      .honoured = kNoValue, .doc = "Where errant records go. Without it they are only counted.",
+      .doc = "Where errant records go, written and acknowledged before their offsets are passed. "
+             "Without it they are only counted. Needs errors.tolerance = all.",
       .example = "orders-dlq"},
      &JobConfig::errors_deadletterqueue_topic_name},
     {{.name = "errors.deadletterqueue.topic.replication.factor", .group = Group::DeadLetters,
       .origin = Connect, .type = Integer, .fallback = "3", .min = 1, .max = 32'767,
-      .honoured = kNoValue, .doc = "Used if the topic has to be created."},
+      .doc = "If the topic does not exist, a job's start creates it with one partition, this "
+             "factor and the broker's defaults, as Connect does; a cluster with fewer brokers "
+             "refuses the job."},
      &JobConfig::errors_deadletterqueue_topic_replication_factor},
     {{.name = "errors.deadletterqueue.context.headers.enable", .group = Group::DeadLetters,
-      .origin = Connect, .type = Boolean, .fallback = "false", .honoured = "false",
-      .doc = "Whether a dead letter carries __connect.errors.* headers."},
+      .origin = Connect, .type = Boolean, .fallback = "false",
+      .doc = "Whether a dead letter carries __connect.errors.* headers, after the record's own. "
+             "Where they make it too large it goes with fewer or none."},
      &JobConfig::errors_deadletterqueue_context_headers_enable},
     {{.name = "errors.deadletterqueue.rate.max", .group = Group::DeadLetters, .type = Integer,
-      .min = 1, .honoured = kNoValue,
-      .doc = "Most dead letters a minute; above it the job fails instead of emptying the topic.",
+      .min = 1, .max = kRecordsMax,
+      .doc = "Most dead letters that one worker writes a minute; above it slices fail, and the "
+             "partition halts, instead of emptying the topic into the queue.",
       .example = "1000"},
      &JobConfig::errors_deadletterqueue_rate_max},
 
@@ -241,8 +246,8 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .honoured = kNoValue, .doc = "auto, murmur2, crc32, fnv1a or unknown."},
      &JobConfig::expansion_partitioner},
     {{.name = "expansion.detect.ms", .group = Group::Expansion, .type = Duration,
-      .fallback = "1s", .min = 1, .max = kDayMs, .honoured = kNoValue,
-      .doc = "How often partition counts are asked for."},
+      .fallback = "1s", .min = 1, .max = kDayMs,
+      .doc = "How often partition counts, and topics of topics.regex, are asked for."},
      &JobConfig::expansion_detect_ms},
     {{.name = "expansion.transition.ms", .group = Group::Expansion, .type = Duration,
       .fallback = "10m", .min = 1, .honoured = kNoValue,
@@ -318,14 +323,19 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
 // clang-format on
 
 constexpr auto kReservedPrefixes = std::to_array<std::string_view>({
-    "slicer.", "slice.", "worker.", "task.", "tasks.", "restart.", "expansion.", "errors.",
-    "connector.", "topics.", "transforms.", "predicates.", "key.converter.", "value.converter.",
-    "header.converter.", "consumer.", "producer.", "admin.", "config.", "mode.",
+    "slicer.",        "slice.",           "worker.",           "task.",
+    "tasks.",         "restart.",         "expansion.",        "errors.",
+    "connector.",     "topics.",          "transforms.",       "predicates.",
+    "key.converter.", "value.converter.", "header.converter.", "consumer.",
+    "producer.",      "admin.",           "config.",           "mode.",
 });
 
 // Connect's keys of source connectors.
 constexpr auto kSourcePrefixes = std::to_array<std::string_view>({
-    "topic.creation.", "exactly.once.support", "transaction.boundary", "offsets.storage.topic",
+    "topic.creation.",
+    "exactly.once.support",
+    "transaction.boundary",
+    "offsets.storage.topic",
 });
 
 /// interfaces.md: no key of Sluice's own is a dotted prefix of another (TOML forbids both at once).
@@ -352,7 +362,9 @@ static_assert(own_durations_end_in_ms());
 
 }  // namespace
 
-std::span<const BoundKey<JobConfig>> job_keys() { return kJobKeys; }
+std::span<const BoundKey<JobConfig>> job_keys() {
+  return kJobKeys;
+}
 
 bool is_known(std::string_view key) {
   return std::any_of(kJobKeys.begin(), kJobKeys.end(), [&](const BoundKey<JobConfig>& row) {

@@ -22,16 +22,19 @@ class Lifetime {
 };
 
 /// Runs `ask()` on `thread` and then `answer(result)` on the loop, while `token` lives.
-/// Requires: what `ask` captures stays valid on the thread (values, or objects that outlive it).
+/// Requires: what `ask` captures is its own, or is among what the thread `needs`.
 template <typename Ask, typename Answer>
 void ask_on(SerialThread& thread, EventLoop& loop, Lifetime::Token token, Ask ask, Answer answer) {
   thread.post([&loop, token = std::move(token), ask = std::move(ask),
-               answer = std::move(answer)]() mutable {
+               answer = std::move(answer)]() mutable -> SerialThread::Answer {
     using Value = decltype(ask());
     auto value = std::make_shared<Value>(ask());
-    loop.post([token = std::move(token), value = std::move(value), answer = std::move(answer)] {
-      if (const auto alive = token.lock()) answer(std::move(*value));
-    });
+    return [&loop, token = std::move(token), value = std::move(value),
+            answer = std::move(answer)] {
+      loop.post([token, value, answer] {
+        if (const auto alive = token.lock()) answer(std::move(*value));
+      });
+    };
   });
 }
 

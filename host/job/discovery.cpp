@@ -15,26 +15,41 @@ std::string name_of(const kafka::TopicPartition& where) {
   return where.topic + "-" + std::to_string(where.partition);
 }
 
+Result<std::vector<kafka::TopicInfo>> look_at_topics(kafka::HostClient& client,
+                                                     const DiscoveryRequest& request) {
+  if (!request.pattern) return client.describe_topics(request.topics, kMetadataTimeoutMs);
+  auto all = client.list_topics(kMetadataTimeoutMs);
+  if (!all) return all;
+  std::erase_if(*all, [&](const auto& topic) { return !request.pattern->matches(topic.name); });
+  auto gone = request.resolved.topics();  // those that are in no list any more
+  for (const auto& topic : *all) gone.erase(topic.name);
+  for (const auto& name : gone) all->push_back({name, kafka::TopicState::Missing, "", {}});
+  return all;
+}
+
 // The partitions that nobody has resolved yet. A topic that cannot be read now is noted and
 // skipped: it is not a failure (slicer.md 4), the slices of others go on.
 Result<std::vector<kafka::TopicPartition>> new_partitions(kafka::HostClient& client,
                                                           const DiscoveryRequest& request,
                                                           Discovery& discovery) {
-  const auto topics = client.describe_topics(request.topics, kMetadataTimeoutMs);
+  const auto topics = look_at_topics(client, request);
   if (!topics) return topics.error();
   std::vector<kafka::TopicPartition> fresh;
   for (const auto& topic : *topics) {
     if (topic.state == kafka::TopicState::Missing) {
       discovery.waiting.push_back({topic.name, "the topic does not exist"});
+      discovery.topics.push_back({topic.name, std::nullopt});
       continue;
     }
     if (topic.state == kafka::TopicState::Unreadable) {
       discovery.waiting.push_back({topic.name, topic.why});
       continue;
     }
+    discovery.topics.push_back({topic.name, static_cast<std::int32_t>(topic.partitions.size())});
+    kafka::TopicPartition where{topic.name, 0};
     for (const auto& partition : topic.partitions) {
-      kafka::TopicPartition where{topic.name, partition.partition};
-      if (!request.resolved.contains(where)) fresh.push_back(std::move(where));
+      where.partition = partition.partition;
+      if (!request.resolved.contains(where)) fresh.push_back(where);
     }
   }
   return fresh;
@@ -85,14 +100,54 @@ Result<LogView> look_at_logs(kafka::HostClient& client, const DiscoveryRequest& 
   return view;
 }
 
+/// Before the offsets are read: what a member commits on its way out must be among them. Where the
+/// group cannot be described, claim_offsets() alone has to do.
+Result<bool> has_members(kafka::HostClient& client, const std::string& group) {
+  const auto described = client.describe_group(group, kOffsetsTimeoutMs);
+  if (described) return !described->members.empty();
+  const auto code = described.error().code();
+  if (code == ErrorCode::Incompatible || code == ErrorCode::NotFound) return false;
+  return described.error();
+}
+
+/// S3: the group's offsets are committed again unchanged, which a group with members refuses,
+/// whatever its protocol; descriptions know the classic one only.
+Result<bool> claim_offsets(kafka::HostClient& client, const std::string& group,
+                           const std::vector<kafka::CommittedOffset>& committed,
+                           Discovery& discovery) {
+  std::vector<kafka::GroupOffset> same;
+  for (const auto& found : committed) {
+    if (found.offset) same.push_back({found.where, *found.offset, found.metadata});
+  }
+  if (same.empty()) return true;
+  const auto result = client.commit_and_wait(group, same, kOffsetsTimeoutMs);
+  switch (result.outcome) {
+    case kafka::CommitOutcome::Committed:
+      return true;
+    case kafka::CommitOutcome::ActiveMembers:
+      return false;
+    case kafka::CommitOutcome::Unavailable:
+      return Error{ErrorCode::KafkaUnavailable, "commit to group " + group + ": " + result.why};
+    case kafka::CommitOutcome::Refused:
+      break;
+  }
+  discovery.warnings.push_back("commit to group " + group + " is refused: " + result.why +
+                               "; the job runs, but lag tools do not see how far it is");
+  return true;
+}
+
 StartQuestion question_for(const DiscoveryRequest& request, const kafka::TopicPartition& where,
                            const LogView& view, std::size_t index) {
   StartQuestion question;
   question.job = request.job;
   question.partition_name = name_of(where);
   question.store_id = request.store_id;
-  if (const auto row = request.frontiers.find(where); row != request.frontiers.end()) {
-    question.frontier = row->second;
+  if (request.frontiers) {
+    if (const auto row = request.frontiers->find(where); row != request.frontiers->end()) {
+      question.recreated = row->second.outdated;
+      question.lowered_from = row->second.lowered_from;
+      if (!row->second.outdated) question.frontier = row->second.frontier;
+    }
   }
   if (const auto& committed = view.committed[index]; committed.offset) {
     question.group = GroupOffset{*committed.offset, committed.metadata};
@@ -109,28 +164,61 @@ StartQuestion question_for(const DiscoveryRequest& request, const kafka::TopicPa
   return question;
 }
 
-}  // namespace
-
-Result<Discovery> discover(kafka::HostClient& client, const DiscoveryRequest& request) {
+Discovery taken(const std::string& group) {
   Discovery discovery;
-  const auto fresh = new_partitions(client, request, discovery);
-  if (!fresh) return fresh.error();
-  if (fresh->empty()) return discovery;
-  const auto view = look_at_logs(client, request, *fresh);
-  if (!view) return view.error();
+  discovery.conflict = active_members(group);
+  return discovery;
+}
 
-  for (std::size_t i = 0; i < fresh->size(); ++i) {
-    auto decision = decide_start(question_for(request, (*fresh)[i], *view, i));
+/// Where each of `fresh` starts, or the first refusal.
+void decide_starts(const DiscoveryRequest& request, const std::vector<kafka::TopicPartition>& fresh,
+                   const LogView& view, Discovery& discovery) {
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    auto decision = decide_start(question_for(request, fresh[i], view, i));
     if (auto* refusal = std::get_if<Refusal>(&decision)) {
       discovery.found.clear();
       discovery.refusal = std::move(*refusal);
-      return discovery;
+      return;
     }
     auto& start = std::get<StartAt>(decision);
     if (!start.warning.empty()) discovery.warnings.push_back(std::move(start.warning));
     discovery.found.push_back(
-        {(*fresh)[i], start.offset, view->low[i], view->end[i], std::move(start.reason)});
+        {fresh[i], start.offset, view.low[i], view.end[i], std::move(start.reason)});
   }
+}
+
+}  // namespace
+
+std::string active_members(const std::string& group) {
+  return "group " + group + " has active members: stop the Kafka Connect connector first";
+}
+
+Result<Discovery> discover(kafka::HostClient& client, const DiscoveryRequest& request) {
+  Discovery discovery;
+  if (request.dead_letters) {
+    auto ensured = ensure_topic(client, *request.dead_letters);
+    if (!ensured) return ensured.error();
+    discovery.refusal = std::move(ensured->refusal);
+    if (discovery.refusal) return discovery;
+    if (ensured->is_new) {
+      discovery.notes.push_back("dead letter topic " + request.dead_letters->name +
+                                " created: 1 partition, replication factor " +
+                                std::to_string(request.dead_letters->replication));
+    }
+  }
+  const auto fresh = new_partitions(client, request, discovery);
+  if (!fresh) return fresh.error();
+  if (fresh->empty()) return discovery;
+  const auto members = has_members(client, request.group);
+  if (!members) return members.error();
+  if (*members) return taken(request.group);
+  const auto view = look_at_logs(client, request, *fresh);
+  if (!view) return view.error();
+  decide_starts(request, *fresh, *view, discovery);
+  if (discovery.refusal) return discovery;
+  const auto ours = claim_offsets(client, request.group, view->committed, discovery);
+  if (!ours) return ours.error();
+  if (!*ours) return taken(request.group);
   return discovery;
 }
 

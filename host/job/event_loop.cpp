@@ -64,7 +64,7 @@ struct TimerSource : std::enable_shared_from_this<TimerSource> {
               EventLoop::Callback callback)
       : timer{context}, period{every}, fire{std::move(callback)} {}
 
-  void wait_once(std::chrono::milliseconds delay) {
+  void wait_once(std::chrono::microseconds delay) {
     timer.expires_after(delay);
     timer.async_wait([weak = weak_from_this()](const error_code& error) {
       const auto self = weak.lock();
@@ -121,6 +121,10 @@ void EventLoop::stop() {
   reactor_->context.stop();
 }
 
+asio::io_context& EventLoop::context() {
+  return reactor_->context;
+}
+
 void EventLoop::post(Callback function) {
   asio::post(reactor_->context, std::move(function));
 }
@@ -138,7 +142,7 @@ std::unique_ptr<EventLoop::Watch> EventLoop::every(std::chrono::milliseconds per
   return std::make_unique<OwnedWatch<TimerSource>>(std::move(source));
 }
 
-std::unique_ptr<EventLoop::Watch> EventLoop::after(std::chrono::milliseconds delay, Callback fire) {
+std::unique_ptr<EventLoop::Watch> EventLoop::after(std::chrono::microseconds delay, Callback fire) {
   auto source = std::make_shared<TimerSource>(reactor_->context, std::chrono::milliseconds{0},
                                               std::move(fire));
   source->wait_once(delay);

@@ -3,13 +3,18 @@
 //
 // Boost.Asio does the work and stays inside the .cpp (it costs 6 CPU seconds a file that includes
 // it). All of this is for the loop's thread, but post(), which any thread may call.
-// Not here: reading or writing; a Watch only tells that a descriptor is readable.
+// Not here: reading or writing; a Watch only tells that a descriptor is readable. The HTTP server
+// does its own on context(), as a name only: including this costs nobody Asio.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace sluice::job {
 
@@ -44,11 +49,15 @@ class EventLoop {
   [[nodiscard]] std::unique_ptr<Watch> every(std::chrono::milliseconds period, Callback tick);
 
   /// Calls `fire` once after `delay`, unless the Watch is gone by then.
-  [[nodiscard]] std::unique_ptr<Watch> after(std::chrono::milliseconds delay, Callback fire);
+  [[nodiscard]] std::unique_ptr<Watch> after(std::chrono::microseconds delay, Callback fire);
 
   /// Calls `arrived(signal)` for each of these signals instead of their default action.
   [[nodiscard]] std::unique_ptr<Watch> on_signals(std::initializer_list<int> signals,
                                                   std::function<void(int)> arrived);
+
+  /// What runs underneath, for those that bring their own Asio operations (host/rest). They must be
+  /// gone, or harmless when dropped, before the loop is destroyed.
+  boost::asio::io_context& context();
 
  private:
   struct Reactor;

@@ -1,13 +1,15 @@
 #include "host/job/group_committer.hpp"
 
 #include <utility>
+#include <vector>
+
+#include "host/job/discovery.hpp"
 
 namespace sluice::job {
 namespace {
 
 constexpr int kCommitTimeoutMs = 10'000;
 constexpr Milliseconds kRetryDelay{1000};
-constexpr Milliseconds kConflictRetryDelay{5000};
 /// offsets.retention.minutes is 7 days by default; an hour leaves room for long outages (S4).
 constexpr Milliseconds kRepeatEvery{3'600'000};
 
@@ -23,8 +25,9 @@ GroupCommitter::GroupCommitter(kafka::HostClient& client, const Clock& clock, lo
       repeat_at_{clock.monotonic() + kRepeatEvery} {}
 
 void GroupCommitter::advance(const kafka::TopicPartition& where, std::int64_t offset) {
-  known_[where] = offset;
-  waiting_[where] = offset;
+  if (!conflict_.empty()) return;
+  known_.set(where, offset);
+  waiting_.set(where, offset);
 }
 
 void GroupCommitter::flush() {
@@ -32,7 +35,9 @@ void GroupCommitter::flush() {
   under_way_ = std::exchange(waiting_, {});
   std::vector<kafka::GroupOffset> offsets;
   offsets.reserve(under_way_.size());
-  for (const auto& [where, offset] : under_way_) offsets.push_back({where, offset, metadata_});
+  under_way_.for_each([&](const kafka::TopicPartition& where, std::int64_t offset) {
+    offsets.push_back({where, offset, metadata_});
+  });
   client_.commit(group_, offsets, kCommitTimeoutMs,
                  [this, token = lifetime_.token()](const kafka::CommitResult& result) {
                    if (const auto alive = token.lock()) committed(result);
@@ -42,27 +47,33 @@ void GroupCommitter::flush() {
 void GroupCommitter::committed(const kafka::CommitResult& result) {
   if (result.outcome == kafka::CommitOutcome::Committed) {
     under_way_.clear();
-    conflict_.clear();
+  } else if (result.outcome == kafka::CommitOutcome::ActiveMembers) {
+    give_up();
   } else {
-    take_back_unsent();
-    const bool conflict = result.outcome == kafka::CommitOutcome::ActiveMembers;
-    conflict_ =
-        conflict ? "group " + group_ + " has active members: stop the Kafka Connect connector first"
-                 : std::string{};
-    retry_at_ = clock_.monotonic() + (conflict ? kConflictRetryDelay : kRetryDelay);
+    add_to_waiting(std::exchange(under_way_, {}));
+    retry_at_ = clock_.monotonic() + kRetryDelay;
     log_.limited(log::Level::Warning, "group.commit",
-                 conflict ? conflict_
-                          : "commit to group " + group_ + " failed: " + result.why +
-                                "; the frontier is durable here and will be committed again");
+                 "commit to group " + group_ + " failed: " + result.why +
+                     "; the frontier is durable here and will be committed again");
   }
   if (idle() && when_idle_) return std::exchange(when_idle_, {})();
   flush();
 }
 
-void GroupCommitter::take_back_unsent() {
-  for (const auto& [where, offset] : std::exchange(under_way_, {})) {
-    waiting_.try_emplace(where, offset);  // a newer offset that came meanwhile stays
-  }
+void GroupCommitter::give_up() {
+  conflict_ = active_members(group_);
+  log_.warning(conflict_ + "; the job halts until it is started again");
+  known_.clear();
+  waiting_.clear();
+  under_way_.clear();
+  if (when_conflict_) std::exchange(when_conflict_, {})();
+}
+
+/// A newer offset that came meanwhile stays.
+void GroupCommitter::add_to_waiting(const PartitionOffsets& offsets) {
+  offsets.for_each([this](const kafka::TopicPartition& where, std::int64_t offset) {
+    waiting_.add(where, offset);
+  });
 }
 
 void GroupCommitter::when_idle(std::function<void()> idle_now) {
@@ -74,7 +85,7 @@ void GroupCommitter::when_idle(std::function<void()> idle_now) {
 void GroupCommitter::tick() {
   if (clock_.monotonic() >= repeat_at_) {
     repeat_at_ = clock_.monotonic() + kRepeatEvery;
-    for (const auto& [where, offset] : known_) waiting_.try_emplace(where, offset);
+    add_to_waiting(known_);
   }
   flush();
 }

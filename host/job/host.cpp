@@ -1,7 +1,9 @@
 #include "host/job/host.hpp"
 
+#include <malloc.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -12,14 +14,18 @@ namespace {
 
 /// How long a new host waits for the processes of an old one to be gone (slicer.md S8).
 constexpr Milliseconds kLockPatience{30'000};
+/// How long a host that has drained waits for the last question to Kafka, so that its clients close
+/// their connections; brokers that do not answer must not hold it up.
+constexpr Milliseconds kKafkaPatience{500};
+constexpr Milliseconds kTrimPeriod{10'000};
+constexpr int kOwnPagesFrom = 128 * 1024;
 
-state::StateThreadOptions state_options(const log::Logger& log) {
-  state::StateThreadOptions options;
-  options.on_trouble = [log](const Error& error) {
-    log.error(error.message() + "; nothing is lost, the same rows are written again");
-  };
-  options.on_recovered = [log] { log.info("the state store takes rows again"); };
-  return options;
+/// Answers about 10,000 partitions are buffers of some MB, made and freed again and again. glibc
+/// takes them from the heap once it has seen a few freed, and what is allocated between them keeps
+/// their pages: 9 MB. Where the threshold is set it stays: each such buffer has pages of its own,
+/// and gives them back.
+void keep_large_buffers_out_of_the_heap() {
+  ::mallopt(M_MMAP_THRESHOLD, kOwnPagesFrom);
 }
 
 }  // namespace
@@ -40,6 +46,9 @@ Result<std::unique_ptr<Host>> Host::open(const HostOptions& options, const Clock
                                          log::Logger log) {
   // Workers run as the same user: none of them may trace the host or write to its memory.
   ::prctl(PR_SET_DUMPABLE, 0);
+  // A file at the limit of its size is a write that fails, like a full disk, not the host's end.
+  ::signal(SIGXFSZ, SIG_IGN);
+  keep_large_buffers_out_of_the_heap();
   auto lock = state::DirectoryLock::acquire(
       options.state_dir, kLockPatience, [&log](const std::string& holders) {
         log.warning("state directory is held by " + holders + "; waiting for them to be gone");
@@ -69,7 +78,8 @@ Host::Host(const HostOptions& options, const Clock& clock, log::Logger log,
       read_committed_{std::move(read_committed)},
       read_uncommitted_{std::move(read_uncommitted)},
       identity_{store->identity()},
-      state_{std::move(store), clock, state_options(log_)},
+      state_{std::move(store), clock, state_options()},
+      kafka_thread_{"sluice-kafka", kKafkaPatience, {read_committed_, read_uncommitted_}},
       services_{loop_,
                 kafka_thread_,
                 state_,
@@ -89,6 +99,20 @@ Host::Host(const HostOptions& options, const Clock& clock, log::Logger log,
 
 Host::~Host() = default;
 
+/// The state thread tells its trouble; the loop's thread keeps it for status().
+state::StateThreadOptions Host::state_options() {
+  state::StateThreadOptions options;
+  options.on_trouble = [this](const Error& error) {
+    log_.error(error.message() + "; nothing is lost, the same rows are written again");
+    loop_.post([this, text = error.message()] { store_trouble_ = text; });
+  };
+  options.on_recovered = [this] {
+    log_.info("the state store takes rows again");
+    loop_.post([this] { store_trouble_.clear(); });
+  };
+  return options;
+}
+
 void Host::watch_clients() {
   for (auto* client : {read_committed_.get(), read_uncommitted_.get()}) {
     watches_.push_back(loop_.watch_readable(client->event_fd(), [this, client] { poll(*client); }));
@@ -98,6 +122,9 @@ void Host::watch_clients() {
     poll(*read_uncommitted_);
     log_.tick();
   }));
+  // What starts, ends of commits and looks of users leave holes in the heap, some MB with 10,000
+  // partitions: glibc gives back nothing below its top unless it is asked.
+  watches_.push_back(loop_.every(kTrimPeriod, [] { ::malloc_trim(0); }));
   watches_.push_back(loop_.on_signals({SIGINT, SIGTERM, SIGHUP}, [this](int) { stop(); }));
 }
 
@@ -113,23 +140,57 @@ void Host::poll(kafka::HostClient& client) {
   }
 }
 
-void Host::add_job(JobPlan plan, JobObserver* observer) {
-  jobs_.push_back(
-      std::make_unique<JobRuntime>(services_, std::move(plan), observer, [this] { job_ended(); }));
-  loop_.post([job = jobs_.back().get()] { job->start(); });
+void Host::add_job(JobPlan plan, JobObserver* observer, StartBy by) {
+  jobs_.push_back(std::make_unique<HostedJob>(HostedJob{std::move(plan), observer}));
+  begin_life(*jobs_.back(), by);
+}
+
+void Host::begin_life(HostedJob& job, StartBy by) {
+  job.ended = job.start_again = false;
+  job.runtime = std::make_unique<JobRuntime>(services_, job.plan, job.observer,
+                                             [this, &job] { job_ended(job); });
+  job.plan.from.reset();  // of the first life alone
+  loop_.post([&job, life = job.runtime.get(), by] {
+    if (job.runtime.get() == life) life->start(by);
+  });
 }
 
 std::vector<JobStatus> Host::status() const {
   std::vector<JobStatus> all;
-  for (const auto& job : jobs_) all.push_back(job->status());
+  for (const auto& job : jobs_) all.push_back(status_of(*job));
   return all;
 }
 
+std::optional<JobStatus> Host::status(const std::string& job) const {
+  for (const auto& hosted : jobs_) {
+    if (hosted->runtime->name() == job) return status_of(*hosted);
+  }
+  return std::nullopt;
+}
+
+JobStatus Host::status_of(const HostedJob& job) const {
+  auto status = job.runtime->status();
+  if (!job.ended && !store_trouble_.empty()) status.waiting.push_back(store_trouble_);
+  return status;
+}
+
+std::vector<std::string> Host::job_names() const {
+  std::vector<std::string> names;
+  for (const auto& job : jobs_) names.push_back(job->runtime->name());
+  return names;
+}
+
 std::vector<state::SliceRow> Host::open_slices(const std::string& job) const {
-  for (const auto& runtime : jobs_) {
-    if (runtime->name() == job) return runtime->open_slices();
+  for (const auto& hosted : jobs_) {
+    if (hosted->runtime->name() == job) return hosted->runtime->open_slices();
   }
   return {};
+}
+
+void Host::recover(const std::string& job, const RecoverRequest& request,
+                   std::function<void(Result<RecoverAnswer>)> answer) {
+  if (auto* hosted = find(job)) return hosted->runtime->recover(request, std::move(answer));
+  answer(Error{ErrorCode::NotFound, "there is no job " + job});
 }
 
 void Host::run(Until until) {
@@ -140,18 +201,29 @@ void Host::run(Until until) {
 
 void Host::stop() {
   if (std::exchange(stopping_, true)) return;
-  for (const auto& job : jobs_) job->stop();
+  for (const auto& job : jobs_) {
+    job->start_again = false;
+    if (!job->ended) job->runtime->stop();
+  }
   end_if_done();
 }
 
-void Host::job_ended() {
-  ++jobs_ended_;
+void Host::job_ended(HostedJob& job) {
+  job.ended = true;
+  if (job.start_again && !stopping_) {
+    // Not under the feet of the runtime that calls this.
+    loop_.post([this, &job] {
+      if (job.ended && job.start_again) begin_life(job, StartBy::User);
+    });
+    return;
+  }
   end_if_done();
 }
 
 void Host::end_if_done() {
-  if (jobs_ended_ < jobs_.size()) return;
-  if (until_ == Until::Stopped && !stopping_) return;
+  const bool all_ended =
+      std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->ended; });
+  if (!all_ended || (until_ == Until::Stopped && !stopping_)) return;
   loop_.post([this] { loop_.stop(); });
 }
 

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,10 +49,32 @@ class Host {
   EventLoop& loop() { return loop_; }
   /// Starts the job with the next turn of the loop. Requires: no job of this name. `observer` must
   /// outlive the host.
-  void add_job(JobPlan plan, JobObserver* observer = nullptr);
+  void add_job(JobPlan plan, JobObserver* observer = nullptr, StartBy by = StartBy::User);
   std::vector<JobStatus> status() const;
+  /// Of one job; nothing for an unknown one.
+  std::optional<JobStatus> status(const std::string& job) const;
+  std::vector<std::string> job_names() const;
+  const std::filesystem::path& state_dir() const { return lock_.directory(); }
   /// Slices of the job that have a number and are not settled; empty for an unknown job.
   std::vector<state::SliceRow> open_slices(const std::string& job) const;
+
+  /// JobRuntime::recover of a job of this name; NotFound if there is none. Loop thread.
+  void recover(const std::string& job, const RecoverRequest& request,
+               std::function<void(Result<RecoverAnswer>)> answer);
+
+  // What users ask of a job. Each is carried out at once; `done` is called on the loop when it is
+  // durable too, so that it holds over a restart of the host. NotFound, or Refused with why.
+  enum class Steering {
+    Pause,    ///< publishes nothing more; workers stay
+    Resume,   ///< of a paused or stopped job
+    Stop,     ///< drains; the job stays known
+    Restart,  ///< halted partitions; a job that has ended starts anew, a once job's next execution
+  };
+  using Done = std::function<void(Result<>)>;
+  void steer(const std::string& job, Steering what, Done done);
+  /// The next start of a stopped job begins at `from` (parse_start_from), S7.
+  void reset_offsets(const std::string& job, const std::string& from, Done done);
+  Result<> set_tasks(const std::string& job, std::uint32_t tasks);
 
   enum class Until { JobsEnded, Stopped };
   /// Serves until every job has ended (or, with Stopped, until stop() and then every job's end).
@@ -64,9 +88,26 @@ class Host {
        std::unique_ptr<state::StateStore> store, std::unique_ptr<kafka::HostClient> read_committed,
        std::unique_ptr<kafka::HostClient> read_uncommitted, supervisor::HostAlivePipe alive);
 
+  state::StateThreadOptions state_options();
   void watch_clients();
   void poll(kafka::HostClient& client);
-  void job_ended();
+  /// A job over its lives: each start of it is a JobRuntime of its own.
+  struct HostedJob {
+    JobPlan plan;
+    JobObserver* observer = nullptr;
+    std::unique_ptr<JobRuntime> runtime{};
+    bool ended = false;
+    bool start_again = false;  ///< asked for while it was stopping
+  };
+
+  HostedJob* find(const std::string& job);
+  JobStatus status_of(const HostedJob& job) const;
+  void begin_life(HostedJob& job, StartBy by);
+  Result<> carry_out(HostedJob& job, Steering what);
+  Result<> begin_again(HostedJob& job);
+  void change_settings(const std::string& job, std::function<void(state::JobSettings&)> change,
+                       Done done);
+  void job_ended(HostedJob& job);
   void end_if_done();
 
   // Destroyed in the reverse order: jobs first, then what they use, the lock last.
@@ -74,15 +115,15 @@ class Host {
   state::DirectoryLock lock_;
   supervisor::HostAlivePipe alive_;
   EventLoop loop_;
-  std::unique_ptr<kafka::HostClient> read_committed_;
-  std::unique_ptr<kafka::HostClient> read_uncommitted_;
+  std::shared_ptr<kafka::HostClient> read_committed_;
+  std::shared_ptr<kafka::HostClient> read_uncommitted_;
   state::StoreIdentity identity_;
+  std::string store_trouble_;  ///< why the store takes no rows; empty: it does
   state::StateThread state_;
-  SerialThread kafka_thread_{"sluice-kafka"};
+  SerialThread kafka_thread_;
   HostServices services_;
-  std::vector<std::unique_ptr<JobRuntime>> jobs_;
+  std::vector<std::unique_ptr<HostedJob>> jobs_;
   std::vector<std::unique_ptr<EventLoop::Watch>> watches_;
-  std::size_t jobs_ended_ = 0;
   Until until_ = Until::JobsEnded;
   bool stopping_ = false;
 };

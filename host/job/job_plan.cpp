@@ -1,5 +1,6 @@
 #include "host/job/job_plan.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice::job {
@@ -19,6 +20,11 @@ std::string type_key(const config::PluginConfig& plugin) {
 // What the plugin is called in logs and problems.
 std::string alias_of(const config::JobConfig& job, const config::PluginConfig& plugin) {
   return plugin.name.empty() ? job.name : plugin.name;
+}
+
+bool has_stable_slices(const catalog::DescribedPlugin& sink) {
+  const auto& all = sink.capabilities;
+  return std::find(all.begin(), all.end(), "stable-slices") != all.end();
 }
 
 struct Search {
@@ -97,7 +103,8 @@ Result<JobPlan> plan_job(config::JobConfig job, catalog::PluginCatalog& catalog)
   }
   auto pinned = pin_all(job, search, catalog);
   if (!pinned) return pinned.error();
-  return JobPlan{std::move(job), *std::move(pinned), std::nullopt};
+  return JobPlan{std::move(job), *std::move(pinned), std::nullopt,
+                 has_stable_slices(search.found.back().plugin)};
 }
 
 }  // namespace sluice::job

@@ -1,22 +1,22 @@
 #include "host/job/job_runtime.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include "host/base/assert.hpp"
+#include "host/job/command_publisher.hpp"
 #include "host/job/notice_log.hpp"
 #include "host/job/worker_setup.hpp"
-#include "ipc/failure_text.hpp"
 
 namespace sluice::job {
 namespace {
 
-constexpr Milliseconds kTickPeriod{100};
 constexpr Milliseconds kDiscoveryRetry{1000};
 /// How long an ending job waits for the group to take its last offsets. They are durable here, so
 /// a broker that is away must not hold up the stop.
 constexpr Milliseconds kCommitPatience{3000};
+/// How long a job that was told to end, and whose workers are gone, waits for the state store.
+constexpr Milliseconds kStorePatience{3000};
 
 }  // namespace
 
@@ -27,20 +27,22 @@ JobRuntime::JobRuntime(const HostServices& services, JobPlan plan, JobObserver* 
       observer_{observer},
       ended_{std::move(ended)},
       log_{services.log.with_job(plan_.config.name)},
-      random_{Random::system_seed()} {}
+      random_{Random::system_seed()},
+      topics_{plan_.config.topics} {}
 
 JobRuntime::~JobRuntime() = default;
 
 // --- Start -------------------------------------------------------------------------------------
 
-void JobRuntime::start() {
+void JobRuntime::start(StartBy by) {
   started_ = now();
   const auto mode = plan_.config.mode == config::Mode::Once ? state::ExecutionMode::Once
                                                             : state::ExecutionMode::Persistent;
   services_.state.run([this, token = lifetime_.token(), &loop = services_.loop, mode,
-                       job = plan_.config.name,
+                       job = plan_.config.name, by,
                        unix_ms = services_.clock.unix_ms()](state::StateStore& store) {
-    auto stored = std::make_shared<Result<StoredJob>>(resume_or_begin(store, job, mode, unix_ms));
+    auto stored =
+        std::make_shared<Result<StoredJob>>(resume_or_begin(store, job, mode, unix_ms, by));
     loop.post([this, token, stored] {
       if (const auto alive = token.lock()) state_loaded(std::move(*stored));
     });
@@ -52,26 +54,58 @@ void JobRuntime::state_loaded(Result<StoredJob> loaded) {
   stored_ = *std::move(loaded);
   services_.state.set_retention(
       plan_.config.name, {plan_.config.slice_retention_records, plan_.config.slice_retention_ms});
+  first_start_ = stored_.partitions.empty();
+  Frontiers frontiers;
+  for (const auto& [where, row] : stored_.partitions) {
+    const auto& pattern = plan_.config.topic_pattern;
+    if (pattern && pattern->matches(where.topic)) learn_topic(where.topic);
+    frontiers.emplace(where,
+                      StoredFrontier{row.frontier, row.lowered_from, stored_.is_outdated(row)});
+  }
+  stored_frontiers_ = std::make_shared<const Frontiers>(std::move(frontiers));
   if (state_ != JobState::Starting) return;  // stopped meanwhile
+  if (stored_.rests) return rest();
+  if (!pause_said_) paused_ = stored_.paused;
+  if (!stored_.start_from.empty() && !plan_.from) {
+    const auto from = parse_start_from(stored_.start_from);
+    if (!from) return fail(from.error().code(), from.error().message());
+    plan_.from = *from;
+  }
   make_cores();
   if (state_ == JobState::Starting) discover_partitions();
+}
+
+/// Not started: known, as it was left.
+void JobRuntime::rest() {
+  state_ = job_state_of(stored_.execution.state);
+  reason_ = stored_.execution.reason;
+  ended_at_ = now();
+  ending_ = true;
+  log_.info("is " + std::string{job_state_name(state_)} + " and stays so until it is resumed");
+  over_ = true;
+  ended_();
 }
 
 void JobRuntime::make_cores() {
   auto options = slicer_options(plan_.config, services_.clock);
   options.execution = stored_.execution.number;
   options.next_slice_id = stored_.next_slice_id;
+  options.gaps_before = stored_.gaps;
+  options.stable_slices = plan_.stable_slices;
+  options.workers_first = stored_.first_count({}, 0);
   options.slices_per_second_max = services_.slices_per_second_max;
   if (const auto valid = slicer::validate(options); !valid) {
     return fail(valid.error().code(), valid.error().message());
   }
   slicer_ = std::make_unique<slicer::Slicer>(options, Random{random_.next()});
+  if (paused_) slicer_->pause();
   supervisor_ = std::make_unique<supervisor::Supervisor>(
       supervisor_options(plan_.config, services_.incarnation), Random{random_.next()});
-  links_.resize(static_cast<std::size_t>(plan_.config.tasks_max));
+  links_.resize(static_cast<std::size_t>(plan_.config.tasks_max + plan_.config.worker_standby));
   committer_ = std::make_unique<GroupCommitter>(
       client(), services_.clock, log_, group_name(plan_.config.name),
       commit_metadata(services_.store_id, services_.incarnation));
+  committer_->when_conflict([this] { group_lost(); });
   sampler_ = std::make_unique<LogSampler>(client(), services_.kafka_thread, services_.loop);
   tick_watch_ = services_.loop.every(kTickPeriod, [this] { tick(); });
   // The workers load their plugins while Kafka is asked for the partitions.
@@ -86,14 +120,15 @@ void JobRuntime::discover_partitions() {
   request.group = group_name(plan_.config.name);
   request.store_id = services_.store_id;
   request.topics = plan_.config.topics;
-  for (const auto& [where, row] : stored_.partitions) request.frontiers[where] = row.frontier;
+  request.pattern = plan_.config.topic_pattern;
+  request.frontiers = stored_frontiers_;
   request.resolved = resolved_;
   request.reset = reset_policy(plan_.config);
   request.start_timestamp_ms = plan_.config.slicer_start_timestamp_ms;
   request.from = first_discovery_ ? plan_.from : std::nullopt;
-  request.appeared = first_discovery_ && stored_.partitions.empty()
-                         ? StartQuestion::Appeared::AtFirstStart
-                         : StartQuestion::Appeared::Later;
+  if (first_discovery_) request.dead_letters = dead_letter_topic(plan_.config, services_.kafka);
+  request.appeared = first_discovery_ && first_start_ ? StartQuestion::Appeared::AtFirstStart
+                                                      : StartQuestion::Appeared::Later;
   ask_on(
       services_.kafka_thread, services_.loop, lifetime_.token(),
       [&kafka = client(), request = std::move(request)] { return discover(kafka, request); },
@@ -101,7 +136,8 @@ void JobRuntime::discover_partitions() {
 }
 
 void JobRuntime::discovered(Result<Discovery> discovery) {
-  if (state_ > JobState::Running) return;
+  if (state_ > JobState::Running || !committer_->conflict().empty()) return;
+  group_problem_ = discovery ? discovery->conflict : std::string{};
   auto again_after = Milliseconds{plan_.config.expansion_detect_ms};
   if (!discovery) {
     kafka_problem_ = discovery.error().message();
@@ -109,20 +145,31 @@ void JobRuntime::discovered(Result<Discovery> discovery) {
     again_after = kDiscoveryRetry;
   } else if (discovery->refusal) {
     return fail(discovery->refusal->code, discovery->refusal->sentence);
+  } else if (!group_problem_.empty()) {
+    log_.limited(log::Level::Warning, "group.members", group_problem_ + "; waiting for that");
+    again_after = kDiscoveryRetry;
   } else {
     kafka_problem_.clear();
     for (const auto& warning : discovery->warnings) log_.warning(warning);
+    for (const auto& note : discovery->notes) log_.info(note);
     topic_problems_ = std::move(discovery->waiting);
     for (const auto& problem : topic_problems_) {
       log_.limited(log::Level::Warning, "topic." + problem.topic,
                    "topic " + problem.topic + ": " + problem.why + "; waiting for it");
     }
-    for (const auto& found : discovery->found) add_partition(found);
+    note_absent_topics(discovery->topics);
+    for (const auto& found : discovery->found) {
+      if (learn_topic(found.where.topic)) add_partition(found, discovery->topics);
+    }
+    if (stored_.partitions.empty()) stored_frontiers_.reset();
+    tell_topics(discovery->topics);
     // A once job takes the ends of all its topics before it can know that it is done.
     const bool complete = plan_.config.mode == config::Mode::Persistent || topic_problems_.empty();
     if (first_discovery_ && complete) {
+      warn_of_idle_workers();
       slicer_->discovery_done(now());
       state_ = JobState::Running;
+      start_from_used_ = plan_.from.has_value();
     }
     first_discovery_ = first_discovery_ && !complete;
     decide();
@@ -131,124 +178,15 @@ void JobRuntime::discovered(Result<Discovery> discovery) {
   discovery_watch_ = services_.loop.after(again_after, [this] { discover_partitions(); });
 }
 
-void JobRuntime::add_partition(const FoundPartition& found) {
-  slicer::FoundPartition partition;
-  partition.tp = tp_of(found.where);
-  const auto tp = partition.tp;
-  partition.start_offset = found.start;
-  partition.end = found.end;
-  if (plan_.config.mode == config::Mode::Once) {
-    partition.once_end = stored_.once_end(found.where).value_or(std::max(found.end, found.start));
-  }
-  std::uint32_t topic_incarnation = 1;
-  if (const auto row = stored_.partitions.find(found.where); row != stored_.partitions.end()) {
-    topic_incarnation = row->second.topic_incarnation;
-    // --from moves the job away from its frontier: the row's slices are about the old place.
-    if (row->second.frontier == found.start) {
-      partition.row = row->second;
-      partition.slices = std::move(stored_.slices[found.where]);
-    }
-  }
-  if (topics_added_.insert(tp.topic).second) {
-    slicer_->add_topic(tp.topic, found.where.topic, topic_incarnation);
-  }
-  resolved_.insert(found.where);
-  log_.info(text_of(tp) + " starts at " + std::to_string(found.start) + " (" + found.reason +
-            "), log is " + std::to_string(found.low) + ".." + std::to_string(found.end));
-  slicer_->partition_found(std::move(partition), now());
-  if (found.low > found.start) {
-    slicer_->low_observed(tp, found.low, found.end, now());
-  }
-}
-
-// --- Workers -----------------------------------------------------------------------------------
-
-WorkerLink* JobRuntime::link(std::uint32_t slot, std::uint64_t incarnation) {
-  if (slot >= links_.size() || !links_[slot]) return nullptr;
-  return links_[slot]->incarnation() == incarnation ? links_[slot].get() : nullptr;
-}
-
-void JobRuntime::reported(std::uint32_t slot, std::uint64_t incarnation,
-                          const ipc::ReceivedReport& received) {
-  const auto kind = static_cast<ipc::ReportKind>(received.report.kind);
-  const bool of_chain = received.report.slice_id == 0;
-  if (of_chain && (kind == ipc::ReportKind::Failed || kind == ipc::ReportKind::Waiting)) {
-    return chain_reported(slot, received);
-  }
-  if (kind == ipc::ReportKind::Ready) {
-    const auto pid = links_[slot]->pid();
-    chain_problems_.erase(slot);
-    supervisor_->ready(slot, incarnation, now());
-    slicer_->worker_ready(slot, {incarnation, pid}, now());
-    if (observer_) observer_->worker_ready(slot, pid);
-  }
-  slicer_->report(slot, incarnation, received.report, received.text, now());
-  if (observer_) observer_->reported(slot, received.report);
-}
-
-// The plugins as a whole, before there is a slice: they wait for their outside world, or cannot
-// start.
-void JobRuntime::chain_reported(std::uint32_t slot, const ipc::ReceivedReport& received) {
-  const auto text = ipc::decode_failure_text(received.text);
-  const auto problem = (text.plugin.empty() ? std::string{} : text.plugin + ": ") + text.message;
-  const auto failure = static_cast<ipc::FailureClass>(received.report.failure);
-  if (failure == ipc::FailureClass::Configuration) return fail(ErrorCode::Configuration, problem);
-  chain_problems_[slot] = problem;
-  log_.with_worker(slot).limited(log::Level::Warning, "chain." + std::to_string(slot), problem);
-}
-
-void JobRuntime::reports_drained() {
+// S3 at run time: whoever lives in the group works on the same partitions.
+void JobRuntime::group_lost() {
+  group_problem_ = committer_->conflict();
+  discovery_watch_.reset();
+  slicer_->halt_all({.stage = "GROUP", .plugin = {}, .code = 0, .message = group_problem_}, now());
   decide();
 }
 
-void JobRuntime::violated(std::uint32_t slot, std::uint64_t incarnation, const std::string& rule) {
-  std::vector<supervisor::Action> actions;
-  supervisor_->violation(slot, incarnation, rule, now(), actions);
-  supervise(actions);
-}
-
-void JobRuntime::crash_noted(std::uint32_t slot, std::uint64_t incarnation,
-                             const ipc::CrashNote& note) {
-  supervisor_->crash_noted(slot, incarnation, note, now());
-}
-
-void JobRuntime::exited(std::uint32_t slot, std::uint64_t incarnation,
-                        const supervisor::ReapedWorker& reaped) {
-  worker_cpu_us_ += reaped.user_us + reaped.system_us;
-  std::vector<supervisor::Action> actions;
-  supervisor_->exited(slot, incarnation, reaped.status, now(), actions);
-  // The link was drained before it told us; its descriptors go now, but not under its own feet.
-  services_.loop.post([dead = std::shared_ptr<WorkerLink>(std::move(links_[slot]))] {});
-  supervise(actions);
-  decide();
-}
-
-// --- Time --------------------------------------------------------------------------------------
-
-void JobRuntime::tick() {
-  for (const auto& worker : links_) {
-    if (worker) worker->tick();
-  }
-  pass_pulses();
-  std::vector<supervisor::Action> actions;
-  supervisor_->tick(now(), actions);
-  supervise(actions);
-  committer_->tick();
-  decide();
-}
-
-void JobRuntime::pass_pulses() {
-  const auto snapshot = slicer_->snapshot(now());
-  supervisor_->kafka(kafka_problem_.empty() ? supervisor::KafkaState::Answering
-                                            : supervisor::KafkaState::Away);
-  for (const auto& worker : links_) {
-    if (!worker) continue;
-    const bool loaded =
-        worker->slot() < snapshot.slots.size() && snapshot.slots[worker->slot()].in_flight > 0;
-    supervisor_->pulse(worker->slot(), worker->incarnation(), worker->pulse(),
-                       loaded ? supervisor::Workload::InFlight : supervisor::Workload::None, now());
-  }
-}
+// --- Decisions ---------------------------------------------------------------------------------
 
 void JobRuntime::arm_deadline() {
   const auto due = slicer_->next_deadline();
@@ -263,8 +201,6 @@ void JobRuntime::arm_deadline() {
   });
 }
 
-// --- Decisions ---------------------------------------------------------------------------------
-
 void JobRuntime::decide() {
   if (!slicer_ || ending_) return;
   // What is carried out below may bring an event (a ring that is full): decided after this round.
@@ -277,13 +213,14 @@ void JobRuntime::decide() {
     decide_again_ = false;
     slicer_->step(now(), actions_);
     for (const auto& commands : actions_.commands) publish(commands);
+    for (const auto& worker : actions_.fresh_workers) refresh(worker);
     for (const auto& violation : actions_.violations) {
       violated(violation.slot, violation.incarnation,
                std::string{slicer::rule_name(violation.rule)});
     }
     sample(actions_);
-    for (const auto& halted : actions_.halted) log_halted(log_, plan_.config.topics, halted);
-    for (const auto& notice : actions_.notices) log_notice(log_, plan_.config.topics, notice);
+    for (const auto& halted : actions_.halted) log_halted(log_, topics_, halted);
+    for (const auto& notice : actions_.notices) log_notice(log_, topics_, notice);
     if (actions_.job_failure) {
       fail(ErrorCode::Configuration, actions_.job_failure->error.message);
     }
@@ -298,79 +235,10 @@ void JobRuntime::decide() {
 void JobRuntime::publish(const slicer::SlotCommands& commands) {
   auto* const worker = link(commands.slot, commands.incarnation);
   if (worker == nullptr) return;  // gone meanwhile: worker_lost gives its slices back
-  const auto published = worker->publish(commands.commands);
+  const auto published = job::publish(*worker, commands.commands, actions_, plan_.plugins);
   if (published) return;
   log_.with_worker(commands.slot).error(published.error().message());
   violated(commands.slot, commands.incarnation, "command_ring_full");
-}
-
-void JobRuntime::supervise(const std::vector<supervisor::Action>& actions) {
-  for (const auto& action : actions) {
-    std::visit([this](const auto& one) { carry_out(one); }, action);
-  }
-}
-
-void JobRuntime::carry_out(const supervisor::Spawn& spawn) {
-  WorkerLinkOptions options;
-  options.executable = services_.worker_executable;
-  options.title = "sluice-worker: " + plan_.config.name + "/" + std::to_string(spawn.slot);
-  options.slot = spawn.slot;
-  options.incarnation = spawn.incarnation;
-  options.host_alive = services_.host_alive;
-  options.state_lock = services_.state_lock;
-  options.start_parameters =
-      worker::encode(start_parameters(plan_.config, plan_.plugins, services_.kafka,
-                                      stored_.execution.number, spawn.slot, spawn.incarnation));
-  auto spawned = WorkerLink::spawn(options, services_.loop, log_.with_worker(spawn.slot), *this);
-  if (spawned) {
-    links_[spawn.slot] = *std::move(spawned);
-    supervisor_->spawned(spawn.slot, spawn.incarnation, links_[spawn.slot]->pid(), now());
-    return;
-  }
-  log_.with_worker(spawn.slot).error(spawned.error().message());
-  std::vector<supervisor::Action> actions;
-  supervisor_->spawn_failed(spawn.slot, spawn.incarnation, spawned.error().message(), now(),
-                            actions);
-  supervise(actions);
-}
-
-void JobRuntime::carry_out(const supervisor::Stop& stop) {
-  auto* const worker = link(stop.slot, stop.incarnation);
-  if (worker == nullptr) return;
-  ipc::Command command;
-  command.kind = static_cast<std::uint16_t>(ipc::CommandKind::Stop);
-  const auto published = worker->publish({&command, 1});
-  if (!published) violated(stop.slot, stop.incarnation, "command_ring_full");
-}
-
-void JobRuntime::carry_out(const supervisor::Signal& signal) {
-  auto* const worker = link(signal.slot, signal.incarnation);
-  if (worker == nullptr) return;
-  log_.with_worker(signal.slot)
-      .warning("signal " + std::to_string(signal.number) + " to pid " +
-               std::to_string(worker->pid()) + ": " + signal.why);
-  if (const auto sent = worker->signal(signal.number); !sent) {
-    log_.with_worker(signal.slot).error(sent.error().message());
-  }
-}
-
-void JobRuntime::carry_out(const supervisor::Lost& lost) {
-  const bool expected = lost.accusation.cause == slicer::LossCause::Stopped;
-  if (!expected) {
-    ++worker_restarts_;
-    log_.with_worker(lost.slot).warning("worker is gone: " + lost.accusation.text);
-  }
-  slicer_->worker_lost(lost.slot, lost.incarnation, lost.accusation, now());
-  if (observer_ && !expected) observer_->worker_lost(lost.slot, lost.accusation);
-}
-
-void JobRuntime::carry_out(const supervisor::JobFailed& failed) {
-  fail(ErrorCode::Configuration, failed.reason);
-}
-
-void JobRuntime::carry_out(const supervisor::Drained&) {
-  drained_ = true;
-  finish_if_done();
 }
 
 void JobRuntime::sample(const slicer::Actions& actions) {
@@ -422,19 +290,22 @@ void JobRuntime::lows_sampled(const std::vector<LogSampler::Sample>& samples) {
 void JobRuntime::persist() {
   if (changes_under_way_ || !slicer_->has_changes()) return;
   changes_under_way_ = true;
-  auto changes = slicer_->take_changes(now());
-  const auto set = changes.token;
-  services_.state.apply(
-      plan_.config.name, std::move(changes),
-      [this, set, token = lifetime_.token(), &loop = services_.loop](const Result<>& result) {
-        loop.post([this, set, token, result] {
-          if (const auto alive = token.lock()) persisted(set, result);
-        });
-      });
+  state::JobChanges changes{name(), slicer_->take_changes(now()),
+                            std::exchange(start_from_used_, false)};
+  const auto set = changes.changes.token;
+  for (auto& gap : std::exchange(passed_ranges_, {}))
+    changes.changes.gaps.push_back(std::move(gap));
+  services_.state.apply(std::move(changes), [this, set, token = lifetime_.token(),
+                                             &loop = services_.loop](const Result<>& result) {
+    loop.post([this, set, token, result] {
+      if (const auto alive = token.lock()) persisted(set, result);
+    });
+  });
 }
 
 void JobRuntime::persisted(std::uint64_t set, const Result<>& result) {
   changes_under_way_ = false;
+  if (ending_) return;
   if (!result) return fail(result.error().code(), result.error().message());
   for (const auto& commit : slicer_->persisted(set, now())) {
     committer_->advance(name_of(commit.tp), commit.offset);
@@ -443,10 +314,47 @@ void JobRuntime::persisted(std::uint64_t set, const Result<>& result) {
   decide();
 }
 
+// --- Recover -----------------------------------------------------------------------------------
+
+void JobRuntime::recover(const RecoverRequest& request,
+                         std::function<void(Result<RecoverAnswer>)> answer) {
+  if (state_ != JobState::Running) {
+    return answer(Error{ErrorCode::Refused, "job " + name() + " is " +
+                                                std::string{job_state_name(state_)} +
+                                                "; only a running job can recover slices"});
+  }
+  services_.state.run([this, token = lifetime_.token(), &loop = services_.loop, job = name(),
+                       request, answer = std::move(answer)](state::StateStore& store) {
+    auto rows = std::make_shared<Result<std::vector<state::SliceRow>>>(store.recoverable(job));
+    loop.post([this, token, request, answer, rows] {
+      const auto alive = token.lock();
+      if (!alive) return;
+      if (!*rows) return answer(rows->error());
+      auto selected = select_slices(request, **std::move(rows), topics_);
+      if (!request.dry_run) start_recovery(selected.slices);
+      answer(std::move(selected));
+    });
+  });
+}
+
+void JobRuntime::start_recovery(const std::vector<state::SliceRow>& rows) {
+  std::map<kafka::TopicPartition, std::vector<state::SliceRow>> by_partition;
+  for (const auto& row : rows) {
+    by_partition[kafka::TopicPartition{row.topic, row.partition}].push_back(row);
+  }
+  std::uint64_t started = 0;
+  for (const auto& [where, of_partition] : by_partition) {
+    started += slicer_->recover(tp_of(where), of_partition, now()).slices;
+  }
+  if (started > 0) log_.info("recover: " + std::to_string(started) + " slices run again");
+  decide();
+}
+
 // --- The end -----------------------------------------------------------------------------------
 
 void JobRuntime::stop() {
-  if (state_ >= JobState::Stopping) return;
+  if (std::exchange(told_to_end_, true)) return;
+  if (state_ >= JobState::Stopping) return finish_if_done();
   log_.info("stopping: workers finish what they hold");
   drain();
 }
@@ -457,6 +365,7 @@ void JobRuntime::fail(ErrorCode code, std::string reason) {
   failure_ = code;
   reason_ = std::move(reason);
   outcome_ = slicer::Outcome::Failed;
+  told_to_end_ = true;
   drain();
 }
 
@@ -467,8 +376,6 @@ void JobRuntime::drain() {
   std::vector<supervisor::Action> actions;
   if (supervisor_) supervisor_->drain(now(), actions);
   supervise(actions);
-  // A store that takes nothing must not hold the host for ever: what is lost is only proof of work,
-  // and the slices run again (at least once).
   const auto patience = Milliseconds{plan_.config.task_stop_timeout_ms} + kCommitPatience;
   end_watch_ = services_.loop.after(patience, [this] { commit_and_end(); });
   if (!supervisor_) {  // nothing has been started yet
@@ -480,7 +387,12 @@ void JobRuntime::drain() {
 }
 
 void JobRuntime::finish_if_done() {
-  if (ending_ || !outcome_) return;
+  if (ending_) return;
+  // A job that ends by itself waits for the store; one that was told to end has no time for that.
+  if (told_to_end_ && drained_ && has_unrecorded() && !store_watch_) {
+    store_watch_ = services_.loop.after(kStorePatience, [this] { leave_unrecorded(); });
+  }
+  if (!outcome_) return;
   if (!drained_) {
     // Everything is settled: the workers may go.
     std::vector<supervisor::Action> actions;
@@ -490,21 +402,41 @@ void JobRuntime::finish_if_done() {
     }
     return supervise(actions);
   }
-  if (changes_under_way_ || (slicer_ && slicer_->has_changes())) return;
+  if (!has_unrecorded()) commit_and_end();
+}
+
+bool JobRuntime::has_unrecorded() const {
+  return changes_under_way_ || (slicer_ && slicer_->has_changes());
+}
+
+/// The store takes nothing. What is lost is only proof of work: the slices run again (D1).
+void JobRuntime::leave_unrecorded() {
+  if (has_unrecorded() && outcome_ != slicer::Outcome::Failed) {
+    outcome_ = slicer::Outcome::Failed;
+    failure_ = ErrorCode::Io;
+    reason_ =
+        "stopped before the state store took what is done; the next start delivers that again";
+    log_.error(reason_);
+  }
   commit_and_end();
 }
 
 void JobRuntime::commit_and_end() {
   if (std::exchange(ending_, true)) return;
   deadline_watch_.reset();
+  store_watch_.reset();
   end_watch_ = services_.loop.after(kCommitPatience, [this] { end_execution(); });
   if (!committer_) return end_execution();
   committer_->when_idle([this] { end_execution(); });
 }
 
 void JobRuntime::end_execution() {
-  end_watch_.reset();
+  end_watch_ = services_.loop.after(kStorePatience, [this] {
+    log_.error("the end of the execution is not on record: the state store takes no rows");
+    over();
+  });
   tick_watch_.reset();
+  due_watch_.reset();
   state_ = job_state_of(outcome_.value_or(slicer::Outcome::Stopped));
   ended_at_ = now();
   log_.info("execution " + std::to_string(stored_.execution.number) + " is " +
@@ -519,9 +451,14 @@ void JobRuntime::end_execution() {
       const auto alive = token.lock();
       if (!alive) return;
       if (!result) log_.error("end of the execution: " + result.error().message());
-      ended_();
+      over();
     });
   });
+}
+
+void JobRuntime::over() {
+  end_watch_.reset();
+  if (!std::exchange(over_, true)) ended_();
 }
 
 // --- Status ------------------------------------------------------------------------------------
@@ -531,12 +468,16 @@ JobStatus JobRuntime::status() const {
   status.name = plan_.config.name;
   status.mode =
       plan_.config.mode == config::Mode::Once ? JobStatus::Mode::Once : JobStatus::Mode::Persistent;
-  status.state = state_;
+  status.state = state();
   status.failure = failure_;
   status.reason = reason_;
   status.execution = stored_.execution.number;
-  status.topics = plan_.config.topics;
-  if (slicer_) status.slices = slicer_->snapshot(now());
+  status.topics = topics_;
+  if (slicer_) {
+    status.slices = slicer_->snapshot(now());
+  } else {
+    status.slices.partitions = stored_partitions();
+  }
   if (supervisor_) status.workers = supervisor_->status();
   for (const auto& problem : topic_problems_) {
     status.waiting.push_back("topic " + problem.topic + ": " + problem.why);
@@ -545,10 +486,17 @@ JobStatus JobRuntime::status() const {
   for (const auto& [slot, problem] : chain_problems_) {
     status.waiting.push_back("worker " + std::to_string(slot) + ": " + problem);
   }
-  if (committer_ && !committer_->conflict().empty())
-    status.waiting.push_back(committer_->conflict());
+  if (!group_problem_.empty()) status.waiting.push_back(group_problem_);
+  status.taken_at = now();
+  for (const auto& worker : status.workers) {
+    if (const auto still = stuck_for(worker, now())) {
+      status.waiting.push_back("worker " + std::to_string(worker.slot) + ": " +
+                               std::string{ipc::phase_name(worker.phase)} +
+                               " has shown nothing new for " +
+                               std::to_string(still->count() / 1000) + " s");
+    }
+  }
   status.worker_restarts = worker_restarts_;
-  status.worker_cpu_us = worker_cpu_us_;
   status.elapsed_ms = static_cast<std::uint64_t>((ended_at_.value_or(now()) - started_).count());
   return status;
 }
@@ -564,18 +512,17 @@ kafka::HostClient& JobRuntime::client() const {
 }
 
 kafka::TopicPartition JobRuntime::name_of(slicer::TopicPartition tp) const {
-  return {plan_.config.topics[tp.topic], tp.partition};
+  return {topics_[tp.topic], tp.partition};
 }
 
 slicer::TopicPartition JobRuntime::tp_of(const kafka::TopicPartition& where) const {
-  const auto& topics = plan_.config.topics;
-  const auto found = std::find(topics.begin(), topics.end(), where.topic);
-  SLUICE_ASSERT(found != topics.end(), where.topic);
-  return {static_cast<std::uint16_t>(found - topics.begin()), where.partition};
+  const auto found = std::find(topics_.begin(), topics_.end(), where.topic);
+  SLUICE_ASSERT(found != topics_.end(), where.topic);
+  return {static_cast<std::uint16_t>(found - topics_.begin()), where.partition};
 }
 
 std::string JobRuntime::text_of(slicer::TopicPartition tp) const {
-  return plan_.config.topics[tp.topic] + "-" + std::to_string(tp.partition);
+  return topics_[tp.topic] + "-" + std::to_string(tp.partition);
 }
 
 }  // namespace sluice::job

@@ -18,6 +18,8 @@ std::string_view job_state_name(JobState state) {
       return "FAILED";
     case JobState::Stopped:
       return "STOPPED";
+    case JobState::Paused:
+      return "PAUSED";
   }
   return "UNKNOWN";
 }
@@ -36,6 +38,19 @@ JobState job_state_of(slicer::Outcome outcome) {
   return JobState::Stopped;
 }
 
+JobState job_state_of(state::ExecutionState ended) {
+  switch (ended) {
+    case state::ExecutionState::Completed:
+      return JobState::Completed;
+    case state::ExecutionState::CompletedWithGaps:
+      return JobState::CompletedWithGaps;
+    case state::ExecutionState::Failed:
+      return JobState::Failed;
+    default:
+      return JobState::Stopped;
+  }
+}
+
 state::ExecutionState execution_state_of(JobState state) {
   switch (state) {
     case JobState::Completed:
@@ -47,6 +62,15 @@ state::ExecutionState execution_state_of(JobState state) {
     default:
       return state::ExecutionState::Stopped;
   }
+}
+
+std::optional<Milliseconds> stuck_for(const supervisor::SlotStatus& worker, Milliseconds now) {
+  if (!worker.still_since || now - *worker.still_since < kStuckAfter) return std::nullopt;
+  return now - *worker.still_since;
+}
+
+std::string_view worker_state_text(const supervisor::SlotStatus& worker, Milliseconds now) {
+  return stuck_for(worker, now) ? "STUCK" : supervisor::worker_state_name(worker.state);
 }
 
 }  // namespace sluice::job

@@ -33,31 +33,43 @@ Samples sample_ends(kafka::HostClient& client, const Partitions& partitions) {
 }  // namespace
 
 struct LogSampler::Leaders {
-  std::map<kafka::TopicPartition, std::optional<std::int32_t>> known;
+  using OfTopics = std::map<std::string, std::vector<std::optional<std::int32_t>>>;
 
-  // Asked after the ends, so that a change that the ends may show is seen. No answer: a change
-  // cannot be excluded.
+  OfTopics known;  ///< by partition number
+
+  // Asked after the ends, so that a change that the ends may show is seen. The first time, and
+  // without an answer, nobody knows.
   void mark_changes(kafka::HostClient& client, Samples& samples) {
     std::set<std::string> names;
     for (const auto& sample : samples) names.insert(sample.where.topic);
     const std::vector<std::string> topics(names.begin(), names.end());
     const auto described = client.describe_topics(topics, kTimeoutMs);
-    std::map<kafka::TopicPartition, std::optional<std::int32_t>> current;
+    OfTopics current;
     if (described) {
       for (const auto& topic : *described) {
         for (const auto& partition : topic.partitions) {
-          current[{topic.name, partition.partition}] = partition.leader;
+          at(current, {topic.name, partition.partition}) = partition.leader;
         }
       }
     }
     for (auto& sample : samples) {
-      const auto before = known.find(sample.where);
-      const auto after = current.find(sample.where);
-      const bool same = before != known.end() && after != current.end() &&
-                        before->second == after->second && after->second.has_value();
-      sample.leader = same ? slicer::LeaderChange::None : slicer::LeaderChange::Seen;
-      known[sample.where] = after == current.end() ? std::nullopt : after->second;
+      auto& before = at(known, sample.where);
+      const auto after = at(current, sample.where);
+      sample.leader = slicer::LeaderChange::Unknown;
+      if (!after) continue;
+      if (before) {
+        const bool same = *before == *after;
+        sample.leader = same ? slicer::LeaderChange::None : slicer::LeaderChange::Seen;
+      }
+      before = after;
     }
+  }
+
+  static std::optional<std::int32_t>& at(OfTopics& leaders, const kafka::TopicPartition& where) {
+    auto& of_topic = leaders[where.topic];
+    const auto number = static_cast<std::size_t>(where.partition);
+    if (number >= of_topic.size()) of_topic.resize(number + 1);
+    return of_topic[number];
   }
 };
 

@@ -1,6 +1,6 @@
 // Asks the brokers where partitions begin and end, for the slicer (slicer.md C2): on the Kafka
 // thread, one round for a whole list, answered on the loop. With each end comes whether the
-// partition's leader changed since the last round, because a new leader may end lower.
+// partition's leader changed since the last answer, because a new leader may end lower.
 //
 // Loop thread. An answer is always given; a partition that could not be asked for says why.
 #pragma once

@@ -2,51 +2,77 @@
 
 #include <pthread.h>
 
+#include <condition_variable>
 #include <csignal>
+#include <deque>
+#include <mutex>
 #include <utility>
 
 namespace sluice::job {
 
-SerialThread::SerialThread(const char* name) {
+/// Of the thread and of its owner; it ends with the later one.
+struct SerialThread::Shared {
+  std::mutex mutex;
+  std::condition_variable wake;   ///< the thread waits
+  std::condition_variable ended;  ///< the destructor waits
+  std::deque<Question> queue;     ///< guarded by mutex, as the rest
+  bool stopping = false;
+  bool left_behind = false;
+  bool over = false;
+  std::vector<std::shared_ptr<const void>> needs;
+
+  void run();
+};
+
+SerialThread::SerialThread(const char* name, Milliseconds patience,
+                           std::vector<std::shared_ptr<const void>> needs)
+    : shared_{std::make_shared<Shared>()}, patience_{patience} {
+  shared_->needs = std::move(needs);
   // Signals are the loop's: a thread of ours that took SIGTERM would end the process without a
   // drain.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread{[this] { run(); }};
+  thread_ = std::thread{[shared = shared_] { shared->run(); }};
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread_.native_handle(), name);
 }
 
 SerialThread::~SerialThread() {
-  {
-    const std::lock_guard lock{mutex_};
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
+  std::unique_lock lock{shared_->mutex};
+  shared_->stopping = true;
+  shared_->queue.clear();
+  shared_->wake.notify_one();
+  const bool over = shared_->ended.wait_for(lock, patience_, [this] { return shared_->over; });
+  shared_->left_behind = !over;
+  lock.unlock();
+  over ? thread_.join() : thread_.detach();
 }
 
-void SerialThread::post(std::function<void()> function) {
+void SerialThread::post(Question question) {
   {
-    const std::lock_guard lock{mutex_};
-    queue_.push_back(std::move(function));
+    const std::lock_guard lock{shared_->mutex};
+    shared_->queue.push_back(std::move(question));
   }
-  wake_.notify_one();
+  shared_->wake.notify_one();
 }
 
-void SerialThread::run() {
-  std::unique_lock lock{mutex_};
+void SerialThread::Shared::run() {
+  std::unique_lock lock{mutex};
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    const auto function = std::move(queue_.front());
-    queue_.pop_front();
+    wake.wait(lock, [this] { return stopping || !queue.empty(); });
+    if (stopping) break;
+    const auto question = std::move(queue.front());
+    queue.pop_front();
     lock.unlock();
-    function();
+    const auto answer = question();
     lock.lock();
+    // Under the lock: whom it tells must not go in the middle of it.
+    if (!left_behind) answer();
   }
+  over = true;
+  ended.notify_one();
 }
 
 }  // namespace sluice::job

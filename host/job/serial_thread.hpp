@@ -1,34 +1,43 @@
-// A thread that runs the functions it is given, one after the other: where blocking calls go, so
-// that the event loop never waits (the Kafka thread). The destructor runs what is still queued,
-// then joins; give functions a way to end early if that may take long.
+// A thread that runs the questions it is given, one after the other: where blocking calls go, so
+// that the event loop never waits (the Kafka thread).
+//
+// The destructor drops what has not begun and waits `patience` for the question that runs: with all
+// brokers down one blocks for ten seconds, and nobody is left to hear its answer. One that takes
+// longer is left behind with what it needs; its answer is dropped. Meant for the end of a process.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <thread>
+#include <vector>
+
+#include "host/base/clock.hpp"
 
 namespace sluice::job {
 
 class SerialThread {
  public:
-  /// `name` is what ps and gdb show (at most 15 characters).
-  explicit SerialThread(const char* name);
+  /// Delivers what was learned. Not called when the destructor has given up on its question.
+  using Answer = std::function<void()>;
+  using Question = std::function<Answer()>;
+
+  /// `name` is what ps and gdb show (at most 15 characters). `needs`: what questions use by
+  /// reference; a question that is left behind keeps it.
+  SerialThread(const char* name, Milliseconds patience,
+               std::vector<std::shared_ptr<const void>> needs = {});
   ~SerialThread();
   SerialThread(const SerialThread&) = delete;
   SerialThread& operator=(const SerialThread&) = delete;
 
-  /// Any thread.
-  void post(std::function<void()> function);
+  /// Any thread. Question and answer run on the thread; the question touches only what it holds
+  /// itself and `needs`.
+  void post(Question question);
 
  private:
-  void run();
+  struct Shared;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;  // guarded by mutex_
-  bool stopping_ = false;                    // guarded by mutex_
+  std::shared_ptr<Shared> shared_;
+  Milliseconds patience_;
   std::thread thread_;
 };
 

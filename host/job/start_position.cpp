@@ -1,5 +1,6 @@
 #include "host/job/start_position.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 
@@ -37,11 +38,11 @@ std::variant<StartAt, Refusal> start_as_told(const StartQuestion& question) {
   switch (question.from->kind) {
     case StartFrom::Kind::Frontier:
       if (question.frontier) return StartAt{*question.frontier, "frontier", ""};
-      return refuse(question, ErrorCode::Refused, "the state store has no frontier for it",
+      return refuse(question, ErrorCode::Configuration, "the state store has no frontier for it",
                     choose_with(question, "group|earliest|latest"));
     case StartFrom::Kind::Group:
       if (question.group) return StartAt{question.group->offset, "group", ""};
-      return refuse(question, ErrorCode::Refused,
+      return refuse(question, ErrorCode::Configuration,
                     "group connect-" + question.job + " has no committed offset for it",
                     choose_with(question, "frontier|earliest|latest"));
     case StartFrom::Kind::Earliest:
@@ -67,7 +68,7 @@ std::variant<StartAt, Refusal> start_by_policy(const StartQuestion& question) {
     case ResetPolicy::None:
       break;
   }
-  return refuse(question, ErrorCode::Refused,
+  return refuse(question, ErrorCode::Configuration,
                 "nothing is stored or committed for it and auto.offset.reset is none",
                 choose_with(question, "earliest|latest"));
 }
@@ -77,7 +78,7 @@ std::variant<StartAt, Refusal> start_without_frontier(const StartQuestion& quest
   const auto writer = store_id_of(question.group->metadata);
   if (!writer) return StartAt{question.group->offset, "group", ""};  // a migration
   if (*writer == question.store_id) {
-    return refuse(question, ErrorCode::Refused,
+    return refuse(question, ErrorCode::StoreForeign,
                   "this state store committed offset " + std::to_string(question.group->offset) +
                       " for it, but has no frontier any more",
                   choose_with(question, "group|earliest|latest"));
@@ -120,6 +121,7 @@ std::optional<std::string> store_id_of(const std::string& metadata) {
 
 std::variant<StartAt, Refusal> decide_start(const StartQuestion& question) {
   if (question.from) return start_as_told(question);
+  if (question.recreated) return StartAt{question.low, "recreated", ""};
   if (!question.frontier) return start_without_frontier(question);
 
   StartAt at{*question.frontier, "frontier", ""};
@@ -142,8 +144,8 @@ std::variant<StartAt, Refusal> decide_start(const StartQuestion& question) {
                       question.store_id + ")",
                   choose_with(question, "frontier|group|earliest|latest"));
   }
-  if (committed > at.offset) {
-    return refuse(question, ErrorCode::Refused,
+  if (committed > std::max(at.offset, question.lowered_from)) {
+    return refuse(question, ErrorCode::StoreForeign,
                   "this state store committed offset " + std::to_string(committed) +
                       " for it but now knows only " + std::to_string(at.offset) +
                       ": the store was restored from a backup",

@@ -45,6 +45,10 @@ struct StartQuestion {
   std::string partition_name;  ///< `orders-3`, for sentences
   std::string store_id;        ///< ours
   std::optional<std::int64_t> frontier;
+  /// PartitionRow::lowered_from: the group may still have what is not above it.
+  std::int64_t lowered_from = 0;
+  /// What is stored is of a topic that was recreated (F5): starts at its beginning.
+  bool recreated = false;
   std::optional<GroupOffset> group;
   std::int64_t low = 0;  ///< log start
   std::int64_t end = 0;  ///< end offset (last stable offset under read_committed)
@@ -59,13 +63,13 @@ struct StartQuestion {
 
 struct StartAt {
   std::int64_t offset = 0;
-  /// Why there: `frontier`, `group`, `earliest`, `latest`, `timestamp`.
+  /// Why there: `frontier`, `group`, `earliest`, `latest`, `timestamp`, `recreated`.
   std::string reason;
   std::string warning;  ///< empty, or one sentence for the log
 };
 
 struct Refusal {
-  ErrorCode code = ErrorCode::Refused;
+  ErrorCode code = ErrorCode::Configuration;
   std::string sentence;
 };
 

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -31,8 +33,9 @@ class WorkerEvents {
   virtual ~WorkerEvents() = default;
   virtual void reported(std::uint32_t slot, std::uint64_t incarnation,
                         const ipc::ReceivedReport& received) = 0;
-  /// A batch of reports is through; the time to decide.
-  virtual void reports_drained() = 0;
+  /// A batch of reports is through; the time to decide. Answers how many slices the worker has to
+  /// do after that.
+  virtual std::size_t reports_drained(std::uint32_t slot) = 0;
   /// The worker broke `rule` of the layout: nothing of it is believed any more.
   virtual void violated(std::uint32_t slot, std::uint64_t incarnation, const std::string& rule) = 0;
   virtual void crash_noted(std::uint32_t slot, std::uint64_t incarnation,
@@ -69,6 +72,12 @@ class WorkerLink {
   ipc::Counters counters() { return channel_.counters(); }
 
   Result<> publish(std::span<const ipc::Command> commands);
+  /// A topic that its start parameters did not name.
+  Result<> publish_topic(std::uint16_t index, const std::string& topic);
+  /// A slice with kDeadLetterOnly, and why.
+  Result<> publish_dead_letter(const ipc::Command& command, const ipc::Verdict& verdict);
+  /// A slice with kProbe or kExclude.
+  Result<> publish_with_terms(const ipc::Command& command, const ipc::SliceTerms& terms);
   Result<> signal(int number);
   /// The host's turn: beat and, as the safety net of facts 3.5, a look at the ring without
   /// doorbell.
@@ -90,6 +99,9 @@ class WorkerLink {
 
   void watch();
   void on_doorbell();
+  /// What one of the last batch took; very long if it was empty.
+  std::chrono::microseconds time_a_slice();
+  void look_again(std::chrono::microseconds delay);
   /// Hands on what the ring holds; true when the ring was emptied.
   bool drain_once();
   void drain_until_empty();
@@ -108,6 +120,8 @@ class WorkerLink {
   Pipe log_pipe_{Pipe::Kind::Log};
   Pipe output_pipe_{Pipe::Kind::Output};
   std::array<ipc::ReceivedReport, 256> received_;
+  std::size_t drained_ = 0;  ///< of received_, the last time
+  std::chrono::steady_clock::time_point drained_at_;
   bool violated_ = false;
   bool crash_noted_ = false;
   bool exited_ = false;

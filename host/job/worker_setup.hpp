@@ -31,6 +31,7 @@ supervisor::SupervisorOptions supervisor_options(const config::JobConfig& job,
                                                  std::uint64_t host_incarnation);
 
 worker::StartParameters start_parameters(const config::JobConfig& job,
+                                         const std::vector<std::string>& topics,
                                          const std::vector<worker::PluginInstance>& plugins,
                                          const kafka::Properties& host_kafka,
                                          std::uint64_t execution, std::uint32_t slot,

@@ -13,7 +13,9 @@ namespace sluice::kafka {
 
 namespace {
 
-constexpr std::uint64_t kEventFdOne = 1;
+constexpr std::size_t kManyPartitions = 200;
+/// A partition in the list of all topics costs about so many times less than one behind a handle.
+constexpr std::size_t kListAdvantage = 10;
 constexpr std::string_view kMockClusterId = "mockCluster";
 
 TopicInfo topic_info_of(const rd_kafka_metadata_topic& topic) {
@@ -26,14 +28,18 @@ TopicInfo topic_info_of(const rd_kafka_metadata_topic& topic) {
     info.state = TopicState::Unreadable;
     info.why = rd_kafka_err2str(topic.err);
   }
+  info.partitions.reserve(static_cast<std::size_t>(topic.partition_cnt));
   for (int i = 0; i < topic.partition_cnt; ++i) {
     const auto& found = topic.partitions[i];
     PartitionInfo partition{found.id, std::nullopt};
     if (found.leader >= 0) partition.leader = found.leader;
     info.partitions.push_back(partition);
   }
-  std::sort(info.partitions.begin(), info.partitions.end(),
-            [](const auto& a, const auto& b) { return a.partition < b.partition; });
+  // librdkafka 2.0 has them in order: nothing is sorted then.
+  const auto by_number = [](const auto& a, const auto& b) { return a.partition < b.partition; };
+  if (!std::is_sorted(info.partitions.begin(), info.partitions.end(), by_number)) {
+    std::sort(info.partitions.begin(), info.partitions.end(), by_number);
+  }
   return info;
 }
 
@@ -57,20 +63,13 @@ Result<std::unique_ptr<HostClient>> HostClient::create(const Properties& propert
   if (!event_fd) return event_fd.error();
   host->event_fd_ = std::move(*event_fd);
   const bool committed = isolation == IsolationLevel::ReadCommitted;
-  auto conf = make_conf(with_overrides(
+  const auto overridden = with_overrides(
       properties, {{"isolation.level", committed ? "read_committed" : "read_uncommitted"},
-                   {"allow.auto.create.topics", "false"},
-                   {"log.queue", "true"}}));
-  if (!conf) return conf.error();
-  ask_for_events(conf->get());
-  auto client = make_client(RD_KAFKA_CONSUMER, std::move(*conf));
-  if (!client) return client.error();
-  host->client_ = std::move(*client);
-  host->main_queue_.reset(rd_kafka_queue_get_main(host->client_.get()));
-  SLUICE_TRY(result_of("log queue", "kafka client",
-                       rd_kafka_set_log_queue(host->client_.get(), host->main_queue_.get())));
-  rd_kafka_queue_io_event_enable(host->main_queue_.get(), host->event_fd(), &kEventFdOne,
-                                 sizeof kEventFdOne);
+                   {"allow.auto.create.topics", "false"}});
+  auto made = make_event_client(overridden, host->event_fd());
+  if (!made) return made.error();
+  host->client_ = std::move(made->client);
+  host->main_queue_ = std::move(made->main_queue);
   auto groups = GroupClient::create(properties, host->event_fd_);
   if (!groups) return groups.error();
   host->groups_ = std::move(*groups);
@@ -85,22 +84,64 @@ HostClient::~HostClient() = default;
 Result<std::vector<TopicInfo>> HostClient::describe_topics(std::span<const std::string> names,
                                                            int timeout_ms) {
   const Deadline deadline{timeout_ms};
+  std::vector<TopicInfo> listed;
+  if (is_list_cheaper(names)) {
+    auto all = list_topics(deadline.remaining_ms());
+    if (!all) return all;
+    listed = *std::move(all);
+  }
   std::vector<TopicInfo> topics;
   topics.reserve(names.size());
   for (const auto& name : names) {
-    const Handle<rd_kafka_topic_t> handle{rd_kafka_topic_new(client_.get(), name.c_str(), nullptr)};
-    if (!handle) return kafka_error("metadata", name, rd_kafka_last_error());
-    const struct rd_kafka_metadata* answer = nullptr;
-    const auto error =
-        rd_kafka_metadata(client_.get(), 0, handle.get(), &answer, deadline.remaining_ms());
-    const Owned<const struct rd_kafka_metadata> metadata{answer};
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_error("metadata", name, error);
-    if (answer->topic_cnt != 1) {
-      return kafka_error("metadata", name, RD_KAFKA_RESP_ERR__BAD_MSG);
+    const auto found = std::lower_bound(
+        listed.begin(), listed.end(), name,
+        [](const TopicInfo& topic, const std::string& wanted) { return topic.name < wanted; });
+    if (found != listed.end() && found->name == name) {
+      topics.push_back(std::move(*found));
+    } else {
+      auto topic = describe_topic(name, deadline.remaining_ms());
+      if (!topic) return topic.error();
+      topics.push_back(*std::move(topic));
     }
-    topics.push_back(topic_info_of(answer->topics[0]));
+    partitions_of_[name] = topics.back().partitions.size();
   }
   return topics;
+}
+
+/// What has once been asked about through a handle, librdkafka 2.0.2 keeps for as long as the
+/// client lives: 1.4 KB a partition. An entry of the list of all topics is 100 bytes, but there may
+/// be very many. So the list comes first, which shows how large the cluster is; after it, where the
+/// topics are large, as last described, and large beside the cluster.
+bool HostClient::is_list_cheaper(std::span<const std::string> names) const {
+  if (!partitions_of_cluster_) return true;
+  std::size_t partitions = 0;
+  for (const auto& name : names) {
+    const auto known = partitions_of_.find(name);
+    if (known != partitions_of_.end()) partitions += known->second;
+  }
+  return partitions >= kManyPartitions && partitions >= *partitions_of_cluster_ / kListAdvantage;
+}
+
+Result<TopicInfo> HostClient::describe_topic(const std::string& name, int timeout_ms) {
+  const Handle<rd_kafka_topic_t> handle{rd_kafka_topic_new(client_.get(), name.c_str(), nullptr)};
+  if (!handle) return kafka_error("metadata", name, rd_kafka_last_error());
+  const struct rd_kafka_metadata* answer = nullptr;
+  const auto error = rd_kafka_metadata(client_.get(), 0, handle.get(), &answer, timeout_ms);
+  const Owned<const struct rd_kafka_metadata> metadata{answer};
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_error("metadata", name, error);
+  if (answer->topic_cnt != 1) return kafka_error("metadata", name, RD_KAFKA_RESP_ERR__BAD_MSG);
+  brokers_ = answer->broker_cnt;
+  return topic_info_of(answer->topics[0]);
+}
+
+/// All brokers come with any answer. There is no question about them alone: the library would ask
+/// for the topics that it remembers, and create those that have been deleted.
+Result<int> HostClient::broker_count(int timeout_ms) {
+  if (!brokers_) {
+    const auto listed = list_topics(timeout_ms);
+    if (!listed) return listed.error();
+  }
+  return *brokers_;
 }
 
 Result<std::vector<TopicInfo>> HostClient::list_topics(int timeout_ms) {
@@ -109,7 +150,13 @@ Result<std::vector<TopicInfo>> HostClient::list_topics(int timeout_ms) {
   const Owned<const struct rd_kafka_metadata> metadata{answer};
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_error("metadata", "all topics", error);
   std::vector<TopicInfo> topics;
-  for (int i = 0; i < answer->topic_cnt; ++i) topics.push_back(topic_info_of(answer->topics[i]));
+  std::size_t partitions = 0;
+  for (int i = 0; i < answer->topic_cnt; ++i) {
+    topics.push_back(topic_info_of(answer->topics[i]));
+    partitions += topics.back().partitions.size();
+  }
+  partitions_of_cluster_ = partitions;
+  brokers_ = answer->broker_cnt;
   std::sort(topics.begin(), topics.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   return topics;
@@ -146,6 +193,11 @@ Result<GroupDescription> HostClient::describe_group(const std::string& group, in
   const Deadline deadline{timeout_ms};
   SLUICE_TRY(check_describes_groups(timeout_ms));
   return groups_->describe(group, deadline.remaining_ms());
+}
+
+CommitResult HostClient::commit_and_wait(const std::string& group,
+                                         std::span<const GroupOffset> offsets, int timeout_ms) {
+  return groups_->commit_and_wait(group, offsets, timeout_ms);
 }
 
 void HostClient::commit(const std::string& group, std::span<const GroupOffset> offsets,

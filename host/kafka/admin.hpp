@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -125,6 +126,8 @@ class HostClient {
   /// [kafka thread] One TopicInfo per name, in order. Never creates a topic.
   Result<std::vector<TopicInfo>> describe_topics(std::span<const std::string> names,
                                                  int timeout_ms);
+  /// [kafka thread] Brokers that the cluster named when its topics were last asked about.
+  Result<int> broker_count(int timeout_ms);
   /// [kafka thread] Every topic of the cluster, by name, internal ones (__...) included.
   Result<std::vector<TopicInfo>> list_topics(int timeout_ms);
   /// [kafka thread] One ResolvedOffset per partition, in order. A partition that cannot be resolved
@@ -138,12 +141,17 @@ class HostClient {
                                                  int timeout_ms);
   /// [kafka thread] Error Incompatible where the broker cannot describe groups.
   Result<GroupDescription> describe_group(const std::string& group, int timeout_ms);
+  /// [kafka thread] The same as commit(), answered at once. Requires: no commit() to this group is
+  /// under way.
+  CommitResult commit_and_wait(const std::string& group, std::span<const GroupOffset> offsets,
+                               int timeout_ms);
   /// [kafka thread]
   Result<std::string> cluster_id(int timeout_ms);
 
   /// Sends offsets to the group's coordinator; `done` is called from poll(), once, unless the
   /// client is destroyed first. One group's commits are applied in the order they are answered: the
-  /// caller sends the next one when the last is done.
+  /// caller sends the next one when the last is done. The timeout is noticed by poll(), which is
+  /// also to be called now and then without its descriptor; what was sent may be applied later.
   void commit(const std::string& group, std::span<const GroupOffset> offsets, int timeout_ms,
               CommitCallback done);
   /// An eventfd: readable when poll() has something to do.
@@ -154,6 +162,8 @@ class HostClient {
  private:
   HostClient();
 
+  bool is_list_cheaper(std::span<const std::string> names) const;
+  Result<TopicInfo> describe_topic(const std::string& name, int timeout_ms);
   Result<> check_describes_groups(int timeout_ms);
   void resolve_by_leader(std::span<ResolvedOffset* const> wanted, LogPoint point, int timeout_ms);
 
@@ -162,6 +172,9 @@ class HostClient {
   Handle<rd_kafka_queue_t> main_queue_;
   std::unique_ptr<GroupClient> groups_;
   ClientEvents events_;
+  std::map<std::string, std::size_t> partitions_of_;  ///< [kafka thread] topics as last described
+  std::optional<std::size_t> partitions_of_cluster_;  ///< [kafka thread] as last listed
+  std::optional<int> brokers_;                        ///< [kafka thread] as last named
   bool offsets_by_leader_ = false;  ///< [kafka thread] offsets.cpp: the last round had a failure
 };
 

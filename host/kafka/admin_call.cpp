@@ -20,8 +20,9 @@ Owned<rd_kafka_AdminOptions_t> admin_options(rd_kafka_t* client, rd_kafka_admin_
   return options;
 }
 
-AdminCall::AdminCall(rd_kafka_t* client, rd_kafka_admin_op_t operation, int timeout_ms)
-    : options_{admin_options(client, operation, timeout_ms)},
+AdminCall::AdminCall(rd_kafka_t* client, rd_kafka_admin_op_t operation, int timeout_ms,
+                     int library_ms)
+    : options_{admin_options(client, operation, library_ms)},
       queue_{rd_kafka_queue_new(client)},
       timeout_ms_{timeout_ms} {}
 

@@ -1,6 +1,11 @@
 // One blocking request of librdkafka's admin interface: its options, the queue its answer comes to,
 // and a wait that ends a little after the library's own timeout. The queue lives as long as the
 // call: an answer that comes later is dropped by the library. Internal to host/kafka.
+//
+// A request to a group's coordinator must not time out inside the library. There the search for the
+// coordinator outlives the request, and when the brokers come back it touches what was freed: the
+// process aborts (librdkafka issue 4605; seen with 2.0.2 after 20 s without brokers). So such
+// requests have a longer timeout there than our own wait (group_client.hpp).
 #pragma once
 
 #include <string_view>
@@ -11,7 +16,10 @@ namespace sluice::kafka {
 
 class AdminCall {
  public:
-  AdminCall(rd_kafka_t* client, rd_kafka_admin_op_t operation, int timeout_ms);
+  AdminCall(rd_kafka_t* client, rd_kafka_admin_op_t operation, int timeout_ms)
+      : AdminCall{client, operation, timeout_ms, timeout_ms} {}
+  /// `library_ms`: when the library gives up; wait() does it a little after `timeout_ms`.
+  AdminCall(rd_kafka_t* client, rd_kafka_admin_op_t operation, int timeout_ms, int library_ms);
 
   rd_kafka_AdminOptions_t* options() const { return options_.get(); }
   rd_kafka_queue_t* queue() const { return queue_.get(); }

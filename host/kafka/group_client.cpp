@@ -13,7 +13,6 @@ namespace {
 
 /// librdkafka looks partitions up in lists: 1,000 cost 6.5 ms, 10,000 in one call 794 (facts 0.8).
 constexpr std::size_t kPartitionsPerRequest = 1'000;
-constexpr std::uint64_t kEventFdOne = 1;
 /// Without a group of its own 2.0.2 dies of a null pointer when the coordinator of another group
 /// answers an OffsetFetch with an error.
 constexpr const char* kOwnGroup = "sluice";
@@ -96,27 +95,79 @@ void set_metadata(rd_kafka_t* client, rd_kafka_topic_partition_t& partition,
   partition.metadata_size = metadata.size();
 }
 
+Owned<rd_kafka_AlterConsumerGroupOffsets_t> commit_request(rd_kafka_t* client,
+                                                           const std::string& group,
+                                                           std::span<const GroupOffset> offsets) {
+  SLUICE_ASSERT(!offsets.empty(), group);
+  const PartitionList list{rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size()))};
+  for (const auto& offset : offsets) {
+    SLUICE_ASSERT(offset.offset >= 0, offset.where.topic, offset.where.partition);
+    auto* partition = rd_kafka_topic_partition_list_add(list.get(), offset.where.topic.c_str(),
+                                                        offset.where.partition);
+    partition->offset = offset.offset;
+    set_metadata(client, *partition, offset.metadata);
+  }
+  return Owned<rd_kafka_AlterConsumerGroupOffsets_t>{
+      rd_kafka_AlterConsumerGroupOffsets_new(group.c_str(), list.get())};
+}
+
+CommitResult coordinator_is_looked_up() {
+  return {
+      CommitOutcome::Unavailable, "the group's coordinator has moved; it is looked up again", {}};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<GroupClient>> GroupClient::create(const Properties& properties,
-                                                         const EventFd& wake) {
-  std::unique_ptr<GroupClient> groups{new GroupClient{wake}};
-  auto conf = make_conf(with_overrides(properties, {{"group.id", kOwnGroup},
-                                                    {"metadata.max.age.ms", kCoordinatorMemoryMs},
-                                                    {"log.queue", "true"}}));
-  if (!conf) return conf.error();
-  ask_for_events(conf->get());
-  auto client = make_client(RD_KAFKA_CONSUMER, std::move(*conf));
-  if (!client) return client.error();
-  groups->client_ = std::move(*client);
-  groups->queue_.reset(rd_kafka_queue_get_main(groups->client_.get()));
-  SLUICE_TRY(result_of("log queue", "kafka client",
-                       rd_kafka_set_log_queue(groups->client_.get(), groups->queue_.get())));
-  rd_kafka_queue_io_event_enable(groups->queue_.get(), wake.fd(), &kEventFdOne, sizeof kEventFdOne);
+                                                         const EventFd& wake,
+                                                         GroupPatience patience) {
+  const auto overridden = with_overrides(
+      properties, {{"group.id", kOwnGroup}, {"metadata.max.age.ms", kCoordinatorMemoryMs}});
+  std::unique_ptr<GroupClient> groups{new GroupClient{overridden, wake, patience}};
+  SLUICE_TRY(groups->connect());
   return groups;
 }
 
+GroupClient::GroupClient(Properties properties, const EventFd& wake, GroupPatience patience)
+    : properties_{std::move(properties)}, wake_{wake}, patience_{patience} {}
+
 GroupClient::~GroupClient() = default;
+
+std::shared_ptr<rd_kafka_t> GroupClient::kept_client() const {
+  const std::lock_guard lock{mutex_};
+  return {client_, client_->client.get()};
+}
+
+Result<> GroupClient::connect() {
+  auto made = make_event_client(properties_, wake_.fd());
+  if (!made) return made.error();
+  auto other = std::make_shared<EventClient>(*std::move(made));
+  {
+    const std::lock_guard lock{mutex_};
+    client_.swap(other);
+  }
+  if (other) farewell_ = std::jthread{[old = std::move(other)]() mutable { old.reset(); }};
+  return {};
+}
+
+// Not while a commit is awaited: its answer would never come. That is soon, because where brokers
+// are down every group has one that was given up, and sends no other.
+void GroupClient::renew_if_stuck(ClientEvents& events) {
+  const auto since = stuck_since_ms_.load();
+  if (since == 0 || steady_ms() < since + patience_.renew_ms) return;
+  const bool is_awaited = std::any_of(commits_.begin(), commits_.end(), [](const auto& entry) {
+    return static_cast<bool>(entry.second.done);
+  });
+  if (is_awaited) return;
+  // Before the exchange: what the Kafka thread gives up meanwhile may be of the new client.
+  stuck_since_ms_ = 0;
+  if (const auto connected = connect(); !connected) {
+    note_given_up();
+    events.push_back({ClientEventKind::Other, connected.error().message()});
+    return;
+  }
+  commits_.clear();
+}
 
 bool GroupClient::is_held() const {
   return steady_ms() < hold_until_ms_.load();
@@ -124,6 +175,12 @@ bool GroupClient::is_held() const {
 
 void GroupClient::note_answer(rd_kafka_resp_err_t error) {
   if (error == RD_KAFKA_RESP_ERR_NOT_COORDINATOR) hold_until_ms_ = steady_ms() + kHoldMs;
+  if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) note_given_up();
+}
+
+void GroupClient::note_given_up() {
+  std::int64_t nothing = 0;
+  stuck_since_ms_.compare_exchange_strong(nothing, steady_ms());
 }
 
 Result<std::vector<CommittedOffset>> GroupClient::committed(
@@ -145,9 +202,11 @@ Result<Owned<rd_kafka_event_t>> GroupClient::ask_committed(const std::string& gr
   const auto list = list_of(asked);
   const Owned<rd_kafka_ListConsumerGroupOffsets_t> request{
       rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), list.get())};
-  AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout_ms};
+  const auto client = kept_client();
+  AdminCall call{client.get(), RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout_ms,
+                 patience_.library_ms};
   rd_kafka_ListConsumerGroupOffsets_t* requests[] = {request.get()};
-  rd_kafka_ListConsumerGroupOffsets(client_.get(), requests, 1, call.options(), call.queue());
+  rd_kafka_ListConsumerGroupOffsets(client.get(), requests, 1, call.options(), call.queue());
   auto event = call.wait("committed offsets", group);
   note_answer(call.error());
   return event;
@@ -190,10 +249,13 @@ Result<> GroupClient::append_committed(const std::string& group,
 }
 
 Result<GroupDescription> GroupClient::describe(const std::string& group, int timeout_ms) {
-  AdminCall call{client_.get(), RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout_ms};
+  const auto client = kept_client();
+  AdminCall call{client.get(), RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout_ms,
+                 patience_.library_ms};
   const char* names[] = {group.c_str()};
-  rd_kafka_DescribeConsumerGroups(client_.get(), names, 1, call.options(), call.queue());
+  rd_kafka_DescribeConsumerGroups(client.get(), names, 1, call.options(), call.queue());
   const auto event = call.wait("describe group", group);
+  note_answer(call.error());
   if (!event) return event.error();
   std::size_t count = 0;
   const auto** groups = rd_kafka_DescribeConsumerGroups_result_groups(
@@ -215,30 +277,43 @@ Result<GroupDescription> GroupClient::describe(const std::string& group, int tim
   return description;
 }
 
+CommitResult GroupClient::commit_and_wait(const std::string& group,
+                                          std::span<const GroupOffset> offsets, int timeout_ms) {
+  if (is_held()) return coordinator_is_looked_up();
+  const auto client = kept_client();
+  const auto request = commit_request(client.get(), group, offsets);
+  AdminCall call{client.get(), RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, timeout_ms,
+                 patience_.library_ms};
+  rd_kafka_AlterConsumerGroupOffsets_t* requests[] = {request.get()};
+  rd_kafka_AlterConsumerGroupOffsets(client.get(), requests, 1, call.options(), call.queue());
+  const auto event = call.wait("commit", group);
+  rd_kafka_resp_err_t first_error = call.error();
+  if (!event) {
+    note_answer(first_error);
+    return {outcome_of(first_error), event.error().message(), {}};
+  }
+  const auto result = commit_result_of(event->get(), first_error);
+  note_answer(first_error);
+  return result;
+}
+
 void GroupClient::commit(const std::string& group, std::span<const GroupOffset> offsets,
                          int timeout_ms, HostClient::CommitCallback done) {
-  SLUICE_ASSERT(!offsets.empty(), group);
   if (is_held()) {
-    held_.push_back(std::move(done));
-    return wake_.signal();
+    return refuse(std::move(done), coordinator_is_looked_up().why);
   }
-  const PartitionList list{rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size()))};
-  for (const auto& offset : offsets) {
-    SLUICE_ASSERT(offset.offset >= 0, offset.where.topic, offset.where.partition);
-    auto* partition = rd_kafka_topic_partition_list_add(list.get(), offset.where.topic.c_str(),
-                                                        offset.where.partition);
-    partition->offset = offset.offset;
-    set_metadata(client_.get(), *partition, offset.metadata);
+  if (is_unanswered(group)) {
+    return refuse(std::move(done), "the commit before has not been answered yet");
   }
-  const Owned<rd_kafka_AlterConsumerGroupOffsets_t> request{
-      rd_kafka_AlterConsumerGroupOffsets_new(group.c_str(), list.get())};
+  rd_kafka_t* const client = client_->client.get();
+  const auto request = commit_request(client, group, offsets);
   const auto options =
-      admin_options(client_.get(), RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, timeout_ms);
+      admin_options(client, RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS, patience_.library_ms);
   const auto token = ++last_commit_;
   rd_kafka_AdminOptions_set_opaque(options.get(), reinterpret_cast<void*>(token));
-  commits_.emplace(token, std::move(done));
+  commits_.emplace(token, Commit{group, steady_ms() + timeout_ms, std::move(done)});
   rd_kafka_AlterConsumerGroupOffsets_t* requests[] = {request.get()};
-  rd_kafka_AlterConsumerGroupOffsets(client_.get(), requests, 1, options.get(), queue_.get());
+  rd_kafka_AlterConsumerGroupOffsets(client, requests, 1, options.get(), client_->main_queue.get());
 }
 
 void GroupClient::answer(rd_kafka_event_t* event) {
@@ -248,16 +323,35 @@ void GroupClient::answer(rd_kafka_event_t* event) {
   rd_kafka_resp_err_t first_error = RD_KAFKA_RESP_ERR_NO_ERROR;
   const auto result = commit_result_of(event, first_error);
   note_answer(first_error);
-  commit.mapped()(result);
+  if (const auto& done = commit.mapped().done) done(result);
+}
+
+bool GroupClient::is_unanswered(const std::string& group) const {
+  return std::any_of(commits_.begin(), commits_.end(),
+                     [&](const auto& entry) { return entry.second.group == group; });
+}
+
+void GroupClient::refuse(HostClient::CommitCallback done, std::string why) {
+  refused_.emplace_back(std::move(done), std::move(why));
+  wake_.signal();
+}
+
+void GroupClient::give_up_overdue() {
+  const auto now = steady_ms();
+  for (auto& [token, commit] : commits_) {
+    if (!commit.done || now < commit.give_up_ms) continue;
+    refused_.emplace_back(std::exchange(commit.done, {}), "no answer from the brokers in time");
+    note_given_up();
+  }
 }
 
 void GroupClient::poll(ClientEvents& events) {
-  for (const auto& done : std::exchange(held_, {})) {
-    done({CommitOutcome::Unavailable,
-          "the group's coordinator has moved; it is looked up again",
-          {}});
+  give_up_overdue();
+  for (const auto& [done, why] : std::exchange(refused_, {})) {
+    done({CommitOutcome::Unavailable, why, {}});
   }
-  while (const Owned<rd_kafka_event_t> event{rd_kafka_queue_poll(queue_.get(), 0)}) {
+  renew_if_stuck(events);
+  while (const Owned<rd_kafka_event_t> event{rd_kafka_queue_poll(client_->main_queue.get(), 0)}) {
     if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ALTERCONSUMERGROUPOFFSETS_RESULT) {
       answer(event.get());
     } else {

@@ -9,6 +9,7 @@ namespace sluice::kafka {
 
 namespace {
 
+constexpr std::uint64_t kEventFdOne = 1;
 constexpr std::size_t kReasonBytes = 512;  // what librdkafka itself uses for its error texts
 
 Error property_error(const std::string& name, rd_kafka_conf_res_t result, const char* reason) {
@@ -112,6 +113,9 @@ ErrorCode error_code_of(rd_kafka_resp_err_t error) {
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
       return ErrorCode::Configuration;
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+      return ErrorCode::TooLarge;
     case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
       return ErrorCode::OffsetOutOfRange;
@@ -180,6 +184,20 @@ std::uint64_t conf_number(const rd_kafka_conf_t* conf, const char* name) {
 
 void ask_for_events(rd_kafka_conf_t* conf) {
   rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+}
+
+Result<EventClient> make_event_client(const Properties& properties, int wake_fd) {
+  auto conf = make_conf(with_overrides(properties, {{"log.queue", "true"}}));
+  if (!conf) return conf.error();
+  ask_for_events(conf->get());
+  auto client = make_client(RD_KAFKA_CONSUMER, std::move(*conf));
+  if (!client) return client.error();
+  EventClient made{std::move(*client), nullptr};
+  made.main_queue.reset(rd_kafka_queue_get_main(made.client.get()));
+  SLUICE_TRY(result_of("log queue", "kafka client",
+                       rd_kafka_set_log_queue(made.client.get(), made.main_queue.get())));
+  rd_kafka_queue_io_event_enable(made.main_queue.get(), wake_fd, &kEventFdOne, sizeof kEventFdOne);
+  return made;
 }
 
 ClientEventKind kind_of(rd_kafka_resp_err_t error, std::string_view text) {

@@ -61,6 +61,13 @@ std::uint64_t conf_number(const rd_kafka_conf_t* conf, const char* name);
 
 /// Turns a client's log lines and errors into events instead of callbacks.
 void ask_for_events(rd_kafka_conf_t* conf);
+/// A client whose log lines, errors and answers are events on its main queue.
+struct EventClient {
+  Handle<rd_kafka_t> client;
+  Handle<rd_kafka_queue_t> main_queue;
+};
+/// `wake_fd`, an eventfd that outlives the client, becomes readable when the queue has events.
+Result<EventClient> make_event_client(const Properties& properties, int wake_fd);
 /// Appends what `event` says about the client; nothing for the kinds that are no such event.
 void append_client_event(rd_kafka_event_t* event, ClientEvents& events);
 

@@ -73,6 +73,10 @@ void MockCluster::push_request_errors(std::int16_t api_key, int error_code, std:
   rd_kafka_mock_push_request_errors_array(cluster_.get(), api_key, count, errors.data());
 }
 
+void MockCluster::clear_request_errors(std::int16_t api_key) {
+  rd_kafka_mock_clear_request_errors(cluster_.get(), api_key);
+}
+
 Result<> MockCluster::push_broker_errors(std::int32_t broker, std::int16_t api_key, int error_code,
                                          std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

@@ -36,6 +36,8 @@ class MockCluster {
   Result<> set_round_trip(std::int32_t broker, int milliseconds);
   /// The next `count` requests of this Kafka API key are answered with `error_code`.
   void push_request_errors(std::int16_t api_key, int error_code, std::size_t count);
+  /// Those that have not been used yet.
+  void clear_request_errors(std::int16_t api_key);
   /// The same for requests that reach `broker`.
   Result<> push_broker_errors(std::int32_t broker, std::int16_t api_key, int error_code,
                               std::size_t count);

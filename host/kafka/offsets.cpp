@@ -18,8 +18,9 @@ namespace sluice::kafka {
 
 namespace {
 
-/// librdkafka looks partitions up in lists: 1,000 cost 6.5 ms, 10,000 in one call 794 (facts 0.8).
-constexpr std::size_t kPartitionsPerRequest = 1'000;
+/// librdkafka looks each answer up in the list of questions: 1,000 in one call cost 6.5 ms, 10,000
+/// cost 794 (facts 0.8). Of 200 that is less than the request itself.
+constexpr std::size_t kPartitionsPerRequest = 200;
 
 using Wanted = std::span<ResolvedOffset* const>;
 

@@ -38,6 +38,11 @@ Owned<rd_kafka_headers_t> headers_of(std::span<const sluice_header> headers) {
   return made;
 }
 
+/// The library keeps a pointer per record for its owner; ours is a number.
+void* pointer_of(std::uint64_t tag) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(tag));
+}
+
 // The library takes void*, and copies: RD_KAFKA_MSG_F_COPY.
 void* unconst(const void* bytes) {
   return const_cast<void*>(bytes);
@@ -51,7 +56,8 @@ rd_kafka_resp_err_t produce_one(rd_kafka_t* client, rd_kafka_topic_t* topic,
       RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
       RD_KAFKA_V_KEY(unconst(record.key.data), record.key.size),
       RD_KAFKA_V_VALUE(unconst(record.value.data), record.value.size),
-      RD_KAFKA_V_TIMESTAMP(record.timestamp_ms), RD_KAFKA_V_HEADERS(headers.get()), RD_KAFKA_V_END);
+      RD_KAFKA_V_TIMESTAMP(record.timestamp_ms), RD_KAFKA_V_HEADERS(headers.get()),
+      RD_KAFKA_V_OPAQUE(pointer_of(record.tag)), RD_KAFKA_V_END);
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) static_cast<void>(headers.release());
   return error;
 }
@@ -61,6 +67,7 @@ rd_kafka_resp_err_t produce_one(rd_kafka_t* client, rd_kafka_topic_t* topic,
 Result<std::unique_ptr<Producer>> Producer::create(const Properties& overrides,
                                                    ProducerOptions options) {
   std::unique_ptr<Producer> producer{new Producer};
+  producer->tell_delivery_ = std::move(options.on_delivery);
   auto conf = make_conf(with_overrides(producer_defaults(options), overrides));
   if (!conf) return conf.error();
   // Callbacks, all of them called from poll() and flush(): a delivery report as an event would cost
@@ -85,16 +92,18 @@ Producer::~Producer() {
 
 void Producer::on_delivery(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
   auto& producer = *static_cast<Producer*>(opaque);
+  const auto tag = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(message->_private));
   if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
     ++producer.counts_.delivered;
+    if (producer.tell_delivery_) producer.tell_delivery_(tag, nullptr);
     return;
   }
   ++producer.counts_.failed;
-  if (!producer.first_failure_) {
-    producer.first_failure_ = kafka_error(
-        "produce", partition_name(rd_kafka_topic_name(message->rkt), message->partition),
-        message->err);
-  }
+  const Error failure =
+      kafka_error("produce", partition_name(rd_kafka_topic_name(message->rkt), message->partition),
+                  message->err);
+  if (!producer.first_failure_) producer.first_failure_ = failure;
+  if (producer.tell_delivery_) producer.tell_delivery_(tag, &failure);
 }
 
 void Producer::on_error(rd_kafka_t*, int error, const char* reason, void* opaque) {
@@ -120,16 +129,22 @@ Result<rd_kafka_topic_t*> Producer::topic_handle(const std::string& topic) {
 }
 
 Result<> Producer::produce(const std::string& topic, const OutRecord& record) {
-  const auto handle = topic_handle(topic);
-  if (!handle) return handle.error();
   for (;;) {
-    const auto error = produce_one(client_.get(), *handle, record);
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) break;
-    if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_error("produce", topic, error);
+    const auto taken = try_produce(topic, record);
+    if (!taken) return taken.error();
+    if (*taken) return {};
     rd_kafka_poll(client_.get(), kRoomWaitMs);
   }
+}
+
+Result<bool> Producer::try_produce(const std::string& topic, const OutRecord& record) {
+  const auto handle = topic_handle(topic);
+  if (!handle) return handle.error();
+  const auto error = produce_one(client_.get(), *handle, record);
+  if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return false;
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka_error("produce", topic, error);
   ++counts_.sent;
-  return {};
+  return true;
 }
 
 Result<> Producer::produce_bulk(const std::string& topic, std::span<const OutRecord> records) {
@@ -171,7 +186,11 @@ Result<> Producer::send_bulk(const std::string& topic, rd_kafka_topic_t* handle)
 }
 
 void Producer::poll() {
-  rd_kafka_poll(client_.get(), 0);
+  wait(0);
+}
+
+void Producer::wait(int timeout_ms) {
+  rd_kafka_poll(client_.get(), timeout_ms);
 }
 
 Result<> Producer::flush(int timeout_ms) {

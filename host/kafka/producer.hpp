@@ -1,14 +1,15 @@
-// Writing records: demo data, tests, benchmarks, and later dead letters. Idempotent by default, so
-// a retry inside the library neither doubles nor re-orders. produce() copies the bytes; a full
-// queue is waited for (delivery reports are served meanwhile), so the caller's loop is the
-// back-pressure. What failed is counted and told by flush(); nothing is dropped in silence. One
-// thread per Producer.
+// Writing records: demo data, tests, benchmarks, dead letters. Idempotent by default, so a retry
+// inside the library neither doubles nor re-orders. produce() copies the bytes; a full queue is
+// waited for (delivery reports are served meanwhile), so the caller's loop is the back-pressure;
+// who may not wait calls try_produce(). What failed is counted and told by flush(), or record by
+// record by on_delivery; nothing is dropped in silence. One thread per Producer.
 #pragma once
 
 #include <sluice/abi.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ struct OutRecord {
   std::int32_t partition = kAnyPartition;
   std::int64_t timestamp_ms = kTimestampNow;
   std::span<const sluice_header> headers{};
+  std::uint64_t tag = 0;  ///< the caller's: comes back with the delivery
 };
 
 struct DeliveryCounts {
@@ -45,7 +47,10 @@ struct DeliveryCounts {
 
 struct ProducerOptions {
   /// Not empty: a transactional producer with this transactional.id.
-  std::string transactional_id;
+  std::string transactional_id = {};
+  /// What became of each record, by its tag; no failure: acknowledged. Called from poll(), wait(),
+  /// flush() and a produce() that waits for room.
+  std::function<void(std::uint64_t tag, const Error* failure)> on_delivery = {};
 };
 
 class Producer {
@@ -57,10 +62,14 @@ class Producer {
   Producer& operator=(const Producer&) = delete;
 
   Result<> produce(const std::string& topic, const OutRecord& record);
+  /// The same, but never waits: false when the library's queue has no room now.
+  Result<bool> try_produce(const std::string& topic, const OutRecord& record);
   /// The fast path: records without headers and timestamps in one library call.
   Result<> produce_bulk(const std::string& topic, std::span<const OutRecord> records);
   /// Serves delivery reports; never blocks.
   void poll();
+  /// The same, but waits at most so long for the first one.
+  void wait(int timeout_ms);
   /// Waits until everything sent has its report. An error when the time is up, or when a record has
   /// failed since the last flush (with the first reason).
   Result<> flush(int timeout_ms);
@@ -83,6 +92,7 @@ class Producer {
   Result<> send_bulk(const std::string& topic, rd_kafka_topic_t* handle);
 
   DeliveryCounts counts_;
+  std::function<void(std::uint64_t tag, const Error* failure)> tell_delivery_;
   std::optional<Error> first_failure_;
   ClientEvents events_;
   Handle<rd_kafka_t> client_;

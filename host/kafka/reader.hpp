@@ -114,7 +114,8 @@ class PartitionReader {
   std::optional<std::int64_t> eof_offset_;
   std::int64_t stale_position_ = 0;  ///< the library's answer from before the last seek
   bool position_is_stale_ = false;
-  bool stopped_ = false;  ///< expired: only a new assignment starts it again
+  bool is_starting_ = false;  ///< nothing has come since the last open, seek or refetch
+  bool stopped_ = false;      ///< expired: only a new assignment starts it again
 };
 
 class Reader {
@@ -133,6 +134,14 @@ class Reader {
   Result<PartitionReader*> open(std::string_view topic, std::uint32_t topic_index,
                                 std::int32_t partition, std::int64_t offset);
   void close(PartitionReader& partition);
+
+  /// A broker's thread may sleep for up to a second although there is something to fetch (facts
+  /// 4.2): a partition has begun anew and nothing has come of it, or the last nudge was too close
+  /// to the one before. Whoever waits for wake_fd() then waits kStallWait at most, and nudges when
+  /// nothing came.
+  bool may_stall() const;
+  static constexpr std::chrono::milliseconds kStallWait{3};
+  void nudge();
 
   /// Serves the client's own events and stray operations; call it now and then (100 ms).
   void poll();
@@ -163,6 +172,9 @@ class Reader {
   std::uint64_t queue_bytes_max_ = 0;    ///< queued.max.messages.kbytes
   SaslCredentials credentials_;
   std::chrono::steady_clock::time_point last_nudge_{};
+  bool owes_nudge_ = false;
+  std::size_t starting_ = 0;  ///< partitions that are
+  std::chrono::steady_clock::time_point last_start_{};
 };
 
 }  // namespace sluice::kafka

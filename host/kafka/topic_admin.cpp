@@ -39,11 +39,10 @@ Result<std::unique_ptr<TopicAdmin>> TopicAdmin::create(const Properties& propert
 }
 
 Result<> TopicAdmin::create_topic(const std::string& topic, int partitions,
-                                  const Properties& configs, int timeout_ms) {
+                                  const Properties& configs, int timeout_ms, int replication) {
   char reason[256] = {};
-  // Replication -1: the broker's default.
   const Owned<rd_kafka_NewTopic_t> request{
-      rd_kafka_NewTopic_new(topic.c_str(), partitions, -1, reason, sizeof reason)};
+      rd_kafka_NewTopic_new(topic.c_str(), partitions, replication, reason, sizeof reason)};
   if (!request) return Error{ErrorCode::Usage, "create topic: " + topic + ": " + reason};
   for (const auto& [name, value] : configs) {
     rd_kafka_NewTopic_set_config(request.get(), name.c_str(), value.c_str());

@@ -1,6 +1,6 @@
 // Topic administration for tests, benchmarks and dead letter topics; real brokers only
-// (librdkafka's mock cluster does not know these requests). Every call blocks up to its timeout.
-// One thread.
+// (librdkafka's mock cluster does not know these requests, and hangs the client). Every call blocks
+// up to its timeout. One thread.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,9 @@
 
 namespace sluice::kafka {
 
+/// As a replication factor: the broker's own default.
+inline constexpr int kBrokersDefault = -1;
+
 class TopicAdmin {
  public:
   static Result<std::unique_ptr<TopicAdmin>> create(const Properties& properties);
@@ -20,7 +23,7 @@ class TopicAdmin {
   /// `configs` are the topic's own (cleanup.policy, retention.ms, ...). Waits until a leader is
   /// known for every partition. Error AlreadyExists when it is there.
   Result<> create_topic(const std::string& topic, int partitions, const Properties& configs,
-                        int timeout_ms);
+                        int timeout_ms, int replication = kBrokersDefault);
   /// Grows the topic to `total` partitions.
   Result<> create_partitions(const std::string& topic, int total, int timeout_ms);
   /// The low watermark becomes `before`.

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "host/base/pipe.hpp"
 #include "ipc/owned_fd.hpp"
 
 namespace sluice::catalog {
@@ -21,17 +22,6 @@ namespace {
 
 using ipc::OwnedFd;
 using SteadyTime = std::chrono::steady_clock::time_point;
-
-struct Pipe {
-  OwnedFd read_end;
-  OwnedFd write_end;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "sluice-worker", errno);
-  return Pipe{OwnedFd{ends[0]}, OwnedFd{ends[1]}};
-}
 
 // The process and our ends of its pipes. Killed, if it still lives, and reaped by the destructor.
 struct Call {
@@ -61,11 +51,11 @@ struct Call {
 
 Result<> start(Call& call, const std::filesystem::path& worker,
                const std::vector<std::string>& arguments) {
-  auto in = make_pipe();
+  auto in = create_pipe("sluice-worker");
   if (!in) return in.error();
-  auto out = make_pipe();
+  auto out = create_pipe("sluice-worker");
   if (!out) return out.error();
-  auto err = make_pipe();
+  auto err = create_pipe("sluice-worker");
   if (!err) return err.error();
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);

@@ -33,6 +33,7 @@ struct Accusation {
   Blame blame = Blame::Environment;
   std::uint64_t slice_id = 0;  ///< what the pulse or the crash note names; 0: nothing
   std::int64_t offset = -1;    ///< first offset of the batch in hand
+  std::uint32_t position = 0;  ///< index in that batch of the record in the plugin's hands
   ipc::Phase phase = ipc::Phase::Idle;
   int code = 0;      ///< the signal, or the exit code
   std::string text;  ///< one line for people: "SIGSEGV in put", "no answer from flush for 60 s"

@@ -12,6 +12,7 @@
 #include "host/slicer/topic_partition.hpp"
 #include "host/state/rows.hpp"
 #include "ipc/slice_descriptor.hpp"
+#include "ipc/slice_terms.hpp"
 
 namespace sluice::slicer {
 
@@ -32,6 +33,8 @@ enum class Rule : std::uint8_t {
   CountsTooHigh,      ///< more records than offsets, more filtered or errant than records
   SettledOutOfOrder,  ///< a later slice of the lane was reported before an earlier one
   UnknownFailure,     ///< a failure class that does not exist
+  LastOutside,        ///< the last record that it read is outside what it read
+  ProbeConfused,      ///< a probe that is reported done, or a slice that only survived
   HintBeyondEnd,      ///< visible end above the host's next confirmed end (C2)
 };
 std::string_view rule_name(Rule rule);
@@ -60,10 +63,19 @@ struct Notice {
     Moved,        ///< tp: slot -> other_slot
     Suspected,    ///< slice_id was in the plugin's hands when its worker died (F1)
     Charged,      ///< slice_id failed alone: attempt `attempt` is used
+    Restarted,    ///< a halted partition is tried again, by restart.policy or a user (F4)
+    Isolating,    ///< slice_id is replaced by its parts (F3)
+    Undecided,    ///< a record failed alone, but nothing else has completed since: environment (F2)
+    Isolated,     ///< the record at `start` is convicted: set aside, on record
+    Recovered,    ///< [start, end) was parked and is delivered now (S6)
+    Unrecovered,  ///< [start, end) failed again, and stays parked
     Parked,       ///< [start, end) is set aside, on record
-    Expired,      ///< [start, end) was not in the log any more, on record
+    Expired,      ///< start was not in the log any more: [start, end) is skipped, on record
     Unconfirmed,  ///< a worker said expired, the host's own sample did not
     BeyondEnd,    ///< tp: end is below start (the position), waiting (F5)
+    Truncated,    ///< the log was cut off: [start, end) does not count any more, on record
+    Recreated,    ///< the topic is another one: goes on at start, the position was end, on record
+    Unproved,     ///< nothing to compare: that the topic was recreated cannot be excluded
     StaleReport,  ///< an old fence or a dead owner: counted, moves nothing
   };
   Kind kind = Kind::Moved;
@@ -82,6 +94,30 @@ struct JobFailure {
   state::SliceError error;
 };
 
+/// End this worker by STOP and start another: the next part of an isolated slice needs a process
+/// that no record has touched (F3). Nothing of it is in flight. The end is nobody's failure.
+struct FreshWorker {
+  Slot slot = kNoSlot;
+  std::uint64_t incarnation = 0;
+};
+
+/// Why a record is dead-lettered, for the worker that gets its slice with kDeadLetterOnly. To be
+/// told before the commands.
+struct DeadLetterReason {
+  Slot slot = kNoSlot;
+  std::uint64_t incarnation = 0;
+  std::uint64_t slice_id = 0;
+  state::SliceError error;
+};
+
+/// What belongs to a slice with kProbe or kExclude (F3.4). To be told with its command.
+struct RunTerms {
+  Slot slot = kNoSlot;
+  std::uint64_t incarnation = 0;
+  std::uint64_t slice_id = 0;
+  ipc::SliceTerms terms;
+};
+
 /// Everything is settled, reported and durable.
 enum class Outcome : std::uint8_t {
   Completed,
@@ -91,7 +127,10 @@ enum class Outcome : std::uint8_t {
 };
 
 struct Actions {
+  std::vector<DeadLetterReason> dead_letters;
+  std::vector<RunTerms> terms;
   std::vector<SlotCommands> commands;
+  std::vector<FreshWorker> fresh_workers;
   std::vector<Violation> violations;
   std::vector<TopicPartition> sample_ends;  ///< answer each: end_observed or sample_failed
   std::vector<TopicPartition> sample_lows;  ///< answer each: low_observed or sample_failed
@@ -101,8 +140,9 @@ struct Actions {
   std::optional<Outcome> ended;  ///< said once; again after restart_halted()
 
   bool empty() const {
-    return commands.empty() && violations.empty() && sample_ends.empty() && sample_lows.empty() &&
-           halted.empty() && notices.empty() && !job_failure && !ended;
+    return dead_letters.empty() && terms.empty() && commands.empty() && fresh_workers.empty() &&
+           violations.empty() && sample_ends.empty() && sample_lows.empty() && halted.empty() &&
+           notices.empty() && !job_failure && !ended;
   }
 };
 

@@ -23,7 +23,8 @@ struct SliceRef {
   Slice* slice = nullptr;
   std::uint64_t id = 0;  ///< the slice may be gone, and its memory be another one's by now
 
-  bool holds() const { return slice->id == id; }
+  /// One that is recovered has the id of the one that was parked, and no row that is open.
+  bool holds() const { return slice->id == id && !slice->recovered; }
 };
 
 class ChangeLog {
@@ -34,8 +35,10 @@ class ChangeLog {
       partitions_.push_back(index);
     }
   }
-  /// The slice gets (or updates) a row of its own.
+  /// The slice gets (or updates) a row of its own. A probe has none: that of the slice which it is
+  /// of stands for it.
   void slice_changed(Slice& slice) {
+    if (slice.probe) return;
     if (!slice.row_listed) {
       slice.row_listed = true;
       slices_.push_back({&slice, slice.id});
@@ -45,11 +48,12 @@ class ChangeLog {
   void slice_published(Slice& slice) { fresh_.push_back({&slice, slice.id}); }
   void add_row(state::SliceRow row) { rows_.push_back(std::move(row)); }
   void add_gap(state::GapRow gap) { gaps_.push_back(std::move(gap)); }
+  void add_first_count(state::FirstCountRow row) { first_counts_.push_back(std::move(row)); }
   void delete_row(std::uint64_t slice_id) { deleted_.push_back(slice_id); }
 
   bool empty() const {
     return partitions_.empty() && slices_.empty() && rows_.empty() && deleted_.empty() &&
-           gaps_.empty();
+           gaps_.empty() && first_counts_.empty();
   }
 
   /// Slices to write now: changed ones, and first attempts that outlived a whole set.
@@ -66,6 +70,7 @@ class ChangeLog {
   std::vector<state::SliceRow> take_rows() { return std::exchange(rows_, {}); }
   std::vector<std::uint64_t> take_deleted() { return std::exchange(deleted_, {}); }
   std::vector<state::GapRow> take_gaps() { return std::exchange(gaps_, {}); }
+  std::vector<state::FirstCountRow> take_first_counts() { return std::exchange(first_counts_, {}); }
 
  private:
   std::vector<PartitionIndex> partitions_;
@@ -75,6 +80,7 @@ class ChangeLog {
   std::vector<state::SliceRow> rows_;
   std::vector<std::uint64_t> deleted_;
   std::vector<state::GapRow> gaps_;
+  std::vector<state::FirstCountRow> first_counts_;
 };
 
 }  // namespace sluice::slicer

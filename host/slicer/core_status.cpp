@@ -43,7 +43,7 @@ PartitionStatus Core::status_of(PartitionIndex index, Milliseconds now) const {
   status.in_flight = partition.live;
   status.slices_settled = partition.slices_settled;
   status.totals = partition.totals;
-  const Slice* waiting = partition.slices.waiting;
+  const Slice* waiting = first_waiting(partition);
   if (waiting != nullptr && waiting->error != nullptr) {
     status.attempt = waiting->attempt;
     status.text = waiting->error->message;
@@ -59,6 +59,11 @@ PartitionStatus Core::status_of(PartitionIndex index, Milliseconds now) const {
     return status;
   }
   status.wait = waits_for(index, now);
+  if (partition.lineage.unproved && status.text.empty()) {
+    status.text =
+        "no record is left to compare with: that the topic was deleted and created again since "
+        "cannot be excluded";
+  }
   if (status.wait == WaitReason::Worker) {
     status.attempt = waits_.at(index).attempt;
     status.text = waits_.at(index).text;
@@ -71,16 +76,36 @@ PartitionStatus Core::status_of(PartitionIndex index, Milliseconds now) const {
 
 WaitReason Core::waits_for(PartitionIndex index, Milliseconds now) const {
   const Partition& partition = partitions_[index];
+  if (partition.lineage.absent) return WaitReason::Absent;
+  if (partition.lineage.begins_anew) return WaitReason::Recreated;
+  if (partition.lineage.in_flight) return WaitReason::Comparing;
   if (partition.live > 0) return waits_.contains(index) ? WaitReason::Worker : WaitReason::None;
   if (partition.verifying) return WaitReason::Verifying;
   if (partition.beyond_end) return WaitReason::BeyondEnd;
   if (partition.end < 0) return WaitReason::NoEnd;
-  if (!has_work(partition)) return WaitReason::None;
+  if (!has_work(partition, now)) return WaitReason::None;
   const WaitReason reason = blocked(partition, now);
   if (partition.suspects > 0 && (reason == WaitReason::NoWorker || reason == WaitReason::None)) {
     return WaitReason::Suspect;
   }
   return reason == WaitReason::None ? WaitReason::Credit : reason;
+}
+
+bool Core::isolating(Slot slot) const {
+  if (slot >= workers_.size() || !workers_[slot].alone_in_flight) return false;
+  const auto& flights = workers_[slot].flights;
+  return std::any_of(flights.begin(), flights.end(), [](const auto& entry) {
+    return entry.second.slice != nullptr && entry.second.slice->part;
+  });
+}
+
+std::optional<state::SliceRow> Core::flight(Slot slot, std::uint64_t slice_id) const {
+  if (slot >= workers_.size()) return std::nullopt;
+  for (const auto& [key, flight] : workers_[slot].flights) {
+    if (key.slice_id != slice_id || flight.slice == nullptr) continue;
+    return row_of(partitions_[flight.partition], *flight.slice);
+  }
+  return std::nullopt;
 }
 
 std::vector<state::SliceRow> Core::open_slices() const {
@@ -91,6 +116,15 @@ std::vector<state::SliceRow> Core::open_slices() const {
     }
   }
   return rows;
+}
+
+void Core::pause() {
+  paused_ = true;
+}
+
+void Core::resume(Milliseconds now) {
+  paused_ = false;
+  for (Partition& partition : partitions_) enqueue(partition, now);
 }
 
 void Core::stop(Milliseconds now) {

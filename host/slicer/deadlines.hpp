@@ -17,6 +17,7 @@ enum class DeadlineKind : std::uint8_t {
   Sample,     ///< a partition's end offset is to be asked for
   Takeover,   ///< a slot has been down for long enough
   Rebalance,  ///< one partition may move
+  Restart,    ///< a halted partition is tried again (F4)
 };
 
 struct Deadline {

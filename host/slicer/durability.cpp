@@ -4,6 +4,7 @@
 
 #include "host/base/assert.hpp"
 #include "host/slicer/core.hpp"
+#include "host/state/offset_list.hpp"
 
 namespace sluice::slicer {
 
@@ -13,7 +14,7 @@ state::PartitionRow Core::row_of(const Partition& partition) const {
   row.topic = topic.name;
   row.partition = partition.tp.partition;
   row.lane = partition.lane;
-  row.topic_incarnation = topic.incarnation;
+  row.topic_incarnation = partition.incarnation;
   row.epoch = partition.epoch;
   row.start_offset = partition.start_offset;
   row.frontier = partition.frontier;
@@ -21,6 +22,10 @@ state::PartitionRow Core::row_of(const Partition& partition) const {
   row.once_end = partition.once_end;
   row.slices_settled = partition.slices_settled;
   row.totals = partition.totals;
+  row.fingerprints = stored_text(partition.lineage);
+  if (partition.frontier < partition.lineage.lowered_from) {
+    row.lowered_from = partition.lineage.lowered_from;
+  }
   return row;
 }
 
@@ -32,7 +37,7 @@ state::SliceRow Core::row_of(const Partition& partition, const Slice& slice) con
   row.topic = topic.name;
   row.partition = partition.tp.partition;
   row.lane = partition.lane;
-  row.topic_incarnation = topic.incarnation;
+  row.topic_incarnation = partition.incarnation;
   row.start = slice.start;
   row.end = slice.end;
   row.epoch = slice.epoch;
@@ -40,6 +45,9 @@ state::SliceRow Core::row_of(const Partition& partition, const Slice& slice) con
   row.worker = slice.worker;
   row.state = slice.state;
   row.halted = slice.halted;
+  row.stable = slice.stable;
+  if (slice.dead_letter) row.cause = state::Cause::Poison;
+  if (slice.excluded != nullptr) row.excluded = state::encode_offsets(*slice.excluded);
   row.created_ms = unix_ms(slice.created);
   row.dispatched_ms = slice.worker.pid != 0 ? unix_ms(slice.dispatched) : 0;
   if (slice.error != nullptr) row.error = *slice.error;
@@ -54,7 +62,7 @@ state::SliceRow Core::row_of(const Partition& partition, const CompletedRun& run
   row.topic = topic.name;
   row.partition = partition.tp.partition;
   row.lane = partition.lane;
-  row.topic_incarnation = topic.incarnation;
+  row.topic_incarnation = partition.incarnation;
   row.start = run.start;
   row.end = run.end;
   row.epoch = run.epoch;
@@ -67,6 +75,16 @@ state::SliceRow Core::row_of(const Partition& partition, const CompletedRun& run
   row.dispatched_ms = unix_ms(run.dispatched);
   row.settled_ms = unix_ms(run.settled);
   return row;
+}
+
+/// The slice's own row, with what became of it.
+void Core::add_settled_row(const Partition& partition, const Slice& slice, state::SliceState state,
+                           state::Cause cause, Milliseconds now) {
+  state::SliceRow row = row_of(partition, slice);
+  row.state = state;
+  row.cause = cause;
+  row.settled_ms = unix_ms(now);
+  changes_.add_row(std::move(row));
 }
 
 /// R3: the next clean completion of the same worker and lane costs no row of its own.
@@ -109,14 +127,14 @@ void Core::close_run(Partition& partition) {
 
 void Core::add_gap(const Partition& partition, const Slice& slice, state::Cause cause,
                    Milliseconds now) {
-  gaps_ = true;
+  if (state::leaves_gap(cause) && slice.size() > 0) ++gaps_;
   const Topic& topic = topics_[partition.tp.topic];
   state::GapRow gap;
   gap.execution = options_.execution;
   gap.topic = topic.name;
   gap.partition = partition.tp.partition;
   gap.lane = partition.lane;
-  gap.topic_incarnation = topic.incarnation;
+  gap.topic_incarnation = partition.incarnation;
   gap.start = slice.start;
   gap.end = slice.end;
   gap.cause = cause;
@@ -144,9 +162,12 @@ state::ChangeSet Core::take_changes(Milliseconds now) {
   set.token = ++token_;
   set_under_way_ = true;
   set.next_slice_id = ids_under_way_ = reserve_ids();
+  recovery_under_way_ = std::exchange(recovery_over_, {});
+  cut_under_way_ = std::exchange(cut_ahead_, {});
   set.slices_upserted = changes_.take_rows();
   for (const SliceRef& changed : changes_.take_slices()) {
-    if (!changed.holds()) continue;
+    // A settled one has been written with what became of it.
+    if (!changed.holds() || state::is_settled(changed.slice->state)) continue;
     changed.slice->row_listed = false;
     set.slices_upserted.push_back(row_of(partitions_[changed.slice->partition], *changed.slice));
   }
@@ -158,10 +179,12 @@ state::ChangeSet Core::take_changes(Milliseconds now) {
       set.slices_upserted.push_back(row_of(partition, partition.run));
     }
     set.partitions.push_back(row_of(partition));
+    set.partitions.back().reset = std::exchange(partition.lineage.reset, false);
     under_way_.emplace_back(index, partition.frontier);
   }
   set.slices_deleted = changes_.take_deleted();
   set.gaps = changes_.take_gaps();
+  set.first_counts = changes_.take_first_counts();
   return set;
 }
 
@@ -169,6 +192,7 @@ std::vector<FrontierCommit> Core::persisted(std::uint64_t token, Milliseconds no
   SLUICE_ASSERT(set_under_way_ && token == token_, token, token_);
   set_under_way_ = false;
   ids_durable_ = ids_under_way_;
+  for (const std::uint64_t id : std::exchange(recovery_under_way_, {})) recovering_.erase(id);
   std::vector<FrontierCommit> commits;
   for (const auto& [index, frontier] : under_way_) {
     Partition& partition = partitions_[index];
@@ -181,6 +205,7 @@ std::vector<FrontierCommit> Core::persisted(std::uint64_t token, Milliseconds no
     enqueue(partition, now);
   }
   under_way_.clear();
+  publish_cut_ahead(token, now);
   return commits;
 }
 

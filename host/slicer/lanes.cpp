@@ -8,10 +8,15 @@ namespace sluice::slicer {
 /// Everything from `from` on that is in flight is waiting again, with the same attempt; its flights
 /// become stale. What is settled stays settled.
 void Core::give_back(Partition& partition, Slice* from) {
+  if (any_worker()) {
+    from->state = state::SliceState::Ready;
+    return;
+  }
   Slice* first_waiting = nullptr;
   for (Slice* slice = from; slice != nullptr; slice = slice->next) {
     if (state::is_settled(slice->state)) continue;
     if (first_waiting == nullptr) first_waiting = slice;
+    if (slice->put_off) continue;  // what is behind it may be in flight
     if (slice->state != state::SliceState::Dispatched) break;
     slice->state = state::SliceState::Ready;
     const auto flight = worker_of(partition).flights.find({slice->id, slice->fence});
@@ -20,12 +25,15 @@ void Core::give_back(Partition& partition, Slice* from) {
     --partition.live;
     if (slice->fence != partition.fence) --partition.live_older;
   }
-  if (first_waiting != nullptr) partition.slices.waiting = first_waiting;
+  Slice*& waiting = partition.slices.waiting;
+  const bool one_before = waiting != nullptr && waiting->put_off && waiting->start < from->start;
+  if (first_waiting != nullptr && !one_before) waiting = first_waiting;
 }
 
 /// Flights that stay live are of an older fence now; nothing is published beside them, so that a
 /// worker never has slices of one lane under two fences that both count.
 void Core::new_fence(Partition& partition) {
+  if (any_worker()) return;  // every slice has its own
   ++partition.fence;
   partition.live_older = partition.live;
 }
@@ -60,7 +68,7 @@ void Core::settle(Partition& partition, Slice& slice, state::SliceState state, s
 
 void Core::advance_frontier(Partition& partition, Milliseconds now) {
   SliceList& list = partition.slices;
-  while (!list.empty() && state::is_settled(list.head->state)) {
+  while (!list.empty() && state::is_settled(list.head->state) && !list.head->probe) {
     Slice* settled = list.head;
     unlink(list, settled);
     slices_.free(settled);
@@ -70,6 +78,7 @@ void Core::advance_frontier(Partition& partition, Milliseconds now) {
   SLUICE_ASSERT(frontier >= partition.frontier, partition.tp.topic, partition.tp.partition,
                 partition.frontier, frontier);
   partition.frontier = frontier;
+  end_isolation(partition);
   changed(partition);
   update_finish(partition);
 }
@@ -84,14 +93,27 @@ Slice& Core::insert_waiting(Partition& partition, Slice* after, std::int64_t sta
   slice->partition = index_of(partition);
   slice->epoch = partition.epoch;
   slice->created = now;
+  insert_slice(partition, after, *slice);
+  return *slice;
+}
+
+void Core::insert_slice(Partition& partition, Slice* after, Slice& slice) {
   SliceList& list = partition.slices;
   if (after == nullptr) {
-    insert_front(list, slice);
+    insert_front(list, &slice);
   } else {
-    insert_after(list, after, slice);
+    insert_after(list, after, &slice);
   }
-  if (list.waiting == nullptr || list.waiting == slice->next) list.waiting = slice;
-  return *slice;
+  if (list.waiting == nullptr || list.waiting == slice.next) list.waiting = &slice;
+}
+
+/// `slice`, or the first after it, that is neither in flight nor settled.
+Slice* Core::first_open(Slice* slice) {
+  while (slice != nullptr &&
+         (state::is_settled(slice->state) || slice->state == state::SliceState::Dispatched)) {
+    slice = slice->next;
+  }
+  return slice;
 }
 
 void Core::set_suspect(Partition& partition, Slice& slice) {

@@ -42,45 +42,71 @@ bool Core::takes_partitions(Slot slot) const {
   return slot < slots_ && worker.up() && !worker.retiring && worker.suspect_partitions == 0;
 }
 
-/// The emptiest running worker that is not busy with a suspect; kNoSlot if there is none.
+/// The emptiest running worker that is not busy with a suspect; kNoSlot if there is none. Who
+/// stands by stays empty while as many others serve as there are tasks (A5).
 Slot Core::emptiest_worker(Slot except) const {
+  std::uint32_t serving = 0;
+  for (Slot slot = 0; slot < slots_; ++slot) {
+    if (slot != except && workers_[slot].planned() > 0) ++serving;
+  }
   std::vector<SlotLoad> loads;
   for (Slot slot = 0; slot < slots_; ++slot) {
-    const Worker& worker = workers_[slot];
-    if (slot != except && takes_partitions(slot)) loads.push_back({slot, worker.planned()});
+    if (slot == except || !takes_partitions(slot)) continue;
+    const std::size_t partitions = workers_[slot].planned();
+    if (partitions > 0 || serving < tasks_) loads.push_back({slot, partitions});
   }
   return emptiest(loads);
 }
 
+/// A running worker that has nothing at all: the only place where a suspect may move (F1).
+Slot Core::idle_standby() const {
+  if (options_.standby == 0) return kNoSlot;
+  for (Slot slot = 0; slot < slots_; ++slot) {
+    if (takes_partitions(slot) && workers_[slot].planned() == 0) return slot;
+  }
+  return kNoSlot;
+}
+
 /// A partition that nobody owns gets an owner, running or not.
 void Core::place(Partition& partition, Milliseconds now) {
-  Slot slot = partition.home < slots_ ? partition.home : emptiest_worker(kNoSlot);
+  if (any_worker()) return enqueue(partition, now);
+  Slot slot = linear()                  ? place_in_family(partition)
+              : partition.home < slots_ ? partition.home
+                                        : emptiest_worker(kNoSlot);
   if (slot == kNoSlot) {
     std::vector<SlotLoad> loads;
-    for (Slot any = 0; any < slots_; ++any) loads.push_back({any, workers_[any].planned()});
+    for (Slot any = 0; any < tasks_; ++any) loads.push_back({any, workers_[any].planned()});
     slot = emptiest(loads);
   }
   own(partition, slot);
-  partition.home = slot;
+  if (!linear()) partition.home = slot;
   changed(partition);
   enqueue(partition, now);
 }
 
+ipc::Command Core::revoke_of(const Partition& partition, std::uint32_t fence) {
+  ipc::Command revoke;
+  revoke.kind = static_cast<std::uint16_t>(ipc::CommandKind::Revoke);
+  revoke.fence = fence;
+  revoke.topic = partition.tp.topic;
+  revoke.partition = partition.tp.partition;
+  revoke.lane = partition.lane;
+  return revoke;
+}
+
+/// Asks its worker to give back, at the next batch boundary, all that has this fence or a lower
+/// one. What is published after it needs a higher one. Requires: the partition has an owner.
+void Core::revoke(const Partition& partition) {
+  if (!workers_[partition.slot].up() || (!partition.opened && partition.flights == 0)) return;
+  commands_for(partition.slot).push_back(revoke_of(partition, partition.fence));
+}
+
 void Core::begin_move(Partition& partition, Slot to, Milliseconds now) {
   SLUICE_ASSERT(partition.moving_to == kNoSlot && to != partition.slot, to, partition.slot);
-  Worker& from = worker_of(partition);
   partition.moving_to = to;
-  ++from.leaving;
+  ++worker_of(partition).leaving;
   ++workers_[to].arriving;
-  if (from.up() && (partition.opened || partition.flights > 0)) {
-    ipc::Command revoke;
-    revoke.kind = static_cast<std::uint16_t>(ipc::CommandKind::Revoke);
-    revoke.fence = partition.fence;
-    revoke.topic = partition.tp.topic;
-    revoke.partition = partition.tp.partition;
-    revoke.lane = partition.lane;
-    commands_for(partition.slot).push_back(revoke);
-  }
+  revoke(partition);
   if (partition.flights == 0) finish_move(partition, now);
 }
 
@@ -94,32 +120,35 @@ void Core::finish_move(Partition& partition, Milliseconds now) {
   // The revoke was for this fence; what is published to the same worker needs a higher one.
   new_fence(partition);
   if (!willing && from < slots_ && workers_[from].up()) return enqueue(partition, now);
-  if (!willing) to = emptiest_worker(kNoSlot);
+  if (!willing) to = refuge(partition, kNoSlot, now);
   if (to == kNoSlot && from >= slots_) to = from % slots_;  // nobody is up: any slot that stays
   if (to == kNoSlot || to == from) return enqueue(partition, now);
   disown(partition);
   own(partition, to);
-  partition.opened = false;
   ++counts_.moves;
   notice(Notice::Kind::Moved, partition, nullptr);
   pending_.notices.back().slot = from;
   pending_.notices.back().other_slot = to;
   changed(partition);
-  schedule_sample(partition, now);
+  unwatched(partition, now);
   enqueue(partition, now);
 }
 
-/// A2: after a loss everything moves once, at once; suspects wait for the slot's respawn (F1).
+/// A2: after a loss everything moves once, at once. Suspects wait for the slot's respawn, unless
+/// somebody stands by for them (F1).
 void Core::move_all_from(Slot slot, Milliseconds now) {
-  const std::vector<PartitionIndex> all = workers_[slot].partitions;
+  std::vector<PartitionIndex> all = workers_[slot].partitions;
+  const auto suspected = [this](PartitionIndex index) { return partitions_[index].suspects > 0; };
+  std::stable_partition(all.begin(), all.end(), suspected);
   for (const PartitionIndex index : all) {
     Partition& partition = partitions_[index];
     if (partition.moving_to != kNoSlot) {
       finish_move(partition, now);
       continue;
     }
-    if (partition.suspects > 0 && slot < slots_) continue;
-    const Slot to = emptiest_worker(slot);
+    const bool waits = slot < slots_ && waits_for_slot(partition);
+    Slot to = waits ? idle_standby() : refuge(partition, slot, now);
+    if (waits && linear() && family_of(partition).size() > 1) to = kNoSlot;
     if (to != kNoSlot) begin_move(partition, to, now);
   }
 }
@@ -136,10 +165,13 @@ void Core::take_over(Slot slot, Milliseconds now) {
   move_all_from(slot, now);
 }
 
-void Core::set_slots(std::uint32_t slots, Milliseconds now) {
-  SLUICE_ASSERT(slots > 0);
+void Core::set_slots(std::uint32_t tasks, Milliseconds now) {
+  SLUICE_ASSERT(tasks > 0);
+  tasks_ = tasks;
+  const std::uint32_t slots = tasks + options_.standby;
   const std::uint32_t before = std::exchange(slots_, slots);
   if (slots > workers_.size()) workers_.resize(slots);
+  if (linear()) rehash(now);
   for (Slot slot = before; slot < slots; ++slot) workers_[slot].added = true;
   for (Slot slot = slots; slot < before; ++slot) {
     workers_[slot].added = false;
@@ -148,9 +180,10 @@ void Core::set_slots(std::uint32_t slots, Milliseconds now) {
     for (const PartitionIndex index : all) {
       Partition& partition = partitions_[index];
       if (partition.moving_to != kNoSlot) continue;
-      const Slot to = emptiest_worker(slot);
-      begin_move(partition, to != kNoSlot ? to : slot % slots, now);
-      partition.home = partition.slot;
+      const Slot to = refuge(partition, slot, now);
+      const Slot anybody = linear() ? partition.home : slot % slots;
+      begin_move(partition, to != kNoSlot ? to : anybody, now);
+      if (!linear()) partition.home = partition.slot;
     }
   }
 }
@@ -178,6 +211,7 @@ PartitionIndex Core::movable_from(Slot from, Slot to) const {
 
 /// A slot that was just added takes its share at once, from the fullest ones, and no more (A1).
 void Core::fill_added(Slot slot, Milliseconds now) {
+  if (linear()) return move_home_to(slot, now);
   while (takes_partitions(slot)) {
     const Slot from = fullest_worker();
     if (from == slot || workers_[from].planned() < workers_[slot].planned() + 2) return;
@@ -197,6 +231,7 @@ void Core::schedule_rebalance(Milliseconds at) {
 void Core::rebalance(Milliseconds now) {
   rebalance_scheduled_ = false;
   if (stopping_ || !discovered_) return;
+  if (linear()) return go_home(now);
   const Slot to = emptiest_worker(kNoSlot);
   const Slot from = fullest_worker();
   if (to == kNoSlot || from == to) return;

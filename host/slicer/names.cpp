@@ -45,6 +45,10 @@ std::string_view rule_name(Rule rule) {
       return "settled_out_of_order";
     case Rule::UnknownFailure:
       return "unknown_failure";
+    case Rule::ProbeConfused:
+      return "probe_confused";
+    case Rule::LastOutside:
+      return "last_outside";
     case Rule::HintBeyondEnd:
       return "hint_beyond_end";
   }
@@ -73,12 +77,20 @@ std::string_view wait_reason_name(WaitReason reason) {
       return "verifying";
     case WaitReason::BeyondEnd:
       return "beyond_end";
+    case WaitReason::Absent:
+      return "absent";
+    case WaitReason::Comparing:
+      return "comparing";
+    case WaitReason::Recreated:
+      return "recreated";
     case WaitReason::Credit:
       return "credit";
     case WaitReason::Worker:
       return "worker";
     case WaitReason::Stopping:
       return "stopping";
+    case WaitReason::Paused:
+      return "paused";
   }
   return "unknown";
 }

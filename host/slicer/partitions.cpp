@@ -6,19 +6,22 @@
 #include "host/base/assert.hpp"
 #include "host/slicer/balance.hpp"
 #include "host/slicer/core.hpp"
+#include "host/state/offset_list.hpp"
 
 namespace sluice::slicer {
 
 Core::Core(const SlicerOptions& options, Random random)
     : options_{options},
       random_{random},
-      workers_(options.slots),
+      workers_(options.slots + options.standby),
       rate_{options.slices_per_second_max},
       next_slice_id_{options.next_slice_id},
       ids_ahead_{kIdsAheadMin},
       id_at_last_set_{options.next_slice_id},
-      slots_{options.slots},
-      gaps_{options.gaps_before > 0} {
+      tasks_{options.slots},
+      slots_{options.slots + options.standby},
+      workers_first_{options.workers_first > 0 ? options.workers_first : options.slots},
+      gaps_{options.gaps_before} {
   const auto valid = validate(options);
   SLUICE_ASSERT(valid.has_value(), valid.has_error() ? valid.error().message() : "");
 }
@@ -43,10 +46,14 @@ void Core::changed(Partition& partition) {
   changes_.partition_changed(partition, index_of(partition));
 }
 
-void Core::add_topic(std::uint16_t topic, std::string name, std::uint32_t incarnation) {
+void Core::add_topic(std::uint16_t topic, std::string name, std::uint32_t incarnation,
+                     std::int32_t partitions_known, std::uint32_t partitions_first) {
   if (topic >= topics_.size()) topics_.resize(topic + std::size_t{1});
   topics_[topic].name = std::move(name);
   topics_[topic].incarnation = incarnation;
+  topics_[topic].partitions_known = partitions_known;
+  topics_[topic].partitions_first = partitions_first;
+  for (Slot slot = 0; slot < workers_.size(); ++slot) tell_incarnation(topic, slot);
 }
 
 void Core::partition_found(FoundPartition found, Milliseconds now) {
@@ -60,10 +67,16 @@ void Core::partition_found(FoundPartition found, Milliseconds now) {
 
   Partition& partition = partitions_.emplace_back();
   partition.tp = found.tp;
+  Topic& topic = topics_[found.tp.topic];
+  topic.partitions_known = std::max(topic.partitions_known, found.tp.partition + 1);
+  partition.incarnation = topic.incarnation;
   partition.epoch = found.epoch;
   partition.start_offset = partition.frontier = partition.cut = found.start_offset;
   partition.sample_interval = options_.sample_interval_min;
   partition.once_end = found.once_end;
+  partition.lineage.lowered_from = found.lowered_from;
+  partition.lineage.vouched = found.start_offset;
+  if (found.lowered_from > 0) skip_reserved_ids();
   restore(partition, found);
   if (options_.mode == Mode::Once && partition.once_end) {
     partition.end = std::max(partition.end, *partition.once_end);
@@ -88,20 +101,43 @@ void Core::restore(Partition& partition, FoundPartition& found) {
     partition.home = row.worker_slot;
     partition.slices_settled = row.slices_settled;
     partition.totals = row.totals;
+    Lineage& lineage = partition.lineage;
+    lineage.vouched = row.frontier;
+    slicer::restore(lineage, row.fingerprints);
+    lineage.lowered_from = row.lowered_from;
+    if (found.low) forget_below(lineage.fingerprints, *found.low);
+    // A partition of which nothing has been processed is nobody's yet.
+    lineage.due = !row.fingerprints.empty() || row.frontier > row.start_offset;
+    if (found.doubt == Doubt::WasAbsent) lineage.seen_absent = lineage.due = true;
+    if (found.doubt == Doubt::None) {
+      lineage.fingerprints.clear();
+      lineage.due = false;
+      if (lineage.cut_seen || lineage.seen_absent) changed(partition);
+      lineage.cut_seen = lineage.seen_absent = false;
+    }
     if (!partition.once_end && options_.mode == Mode::Once) partition.once_end = row.once_end;
   }
   auto& rows = found.slices;
   std::erase_if(rows, [&](const state::SliceRow& row) { return row.end <= partition.frontier; });
-  std::sort(rows.begin(), rows.end(),
-            [](const state::SliceRow& a, const state::SliceRow& b) { return a.start < b.start; });
+  // A stable slice comes before its own first record, which was set aside, also if it has no other
+  // (F3.4).
+  std::sort(rows.begin(), rows.end(), [](const state::SliceRow& a, const state::SliceRow& b) {
+    if (a.start != b.start) return a.start < b.start;
+    if (a.end != b.end) return a.end > b.end;
+    return !state::is_settled(a.state) && state::is_settled(b.state);
+  });
   // Rows come from a disk: what overlaps is clipped, so that the list has neither hole nor overlap.
   std::int64_t from = partition.frontier;
   std::deque<state::SliceRow> kept;
   for (state::SliceRow& row : rows) {
-    row.start = std::max(row.start, from);
-    if (row.start >= row.end || row.state == state::SliceState::Isolating) continue;
-    from = row.end;
     next_slice_id_ = std::max(next_slice_id_, row.id + 1);
+    if (row.state == state::SliceState::Isolating && !row.stable) {
+      restore_isolation(partition, row);
+      continue;
+    }
+    row.start = std::max(row.start, from);
+    if (row.start >= row.end) continue;
+    from = row.end;
     kept.push_back(std::move(row));
   }
   if (!kept.empty()) restored_.emplace(index_of(partition), std::move(kept));
@@ -134,25 +170,44 @@ void Core::join_restored(Partition& partition, Milliseconds now) {
     if (row.halted) slice.attempt = 1;
     slice.attempt = std::min(slice.attempt, options_.attempts_max);
     slice.epoch = row.epoch;
+    slice.dead_letter = row.cause == state::Cause::Poison;
+    const bool stable = row.stable || options_.stable_slices;
+    if (!slice.dead_letter && within_isolation(partition, slice)) {
+      slice.part = !stable;
+      set_suspect(partition, slice);
+    }
+    inherit_excluded(slice, state::decode_offsets(row.excluded));
+    if (row.state == state::SliceState::Isolating) set_suspect(partition, slice);
     if (row.error) slice.error = std::make_unique<state::SliceError>(std::move(*row.error));
     changes_.slice_changed(slice);
+    // Expiry may have moved its start since it was stored.
+    if (stable) make_stable(partition, slice);
   }
   if (rows.empty()) restored_.erase(found);
 }
 
-void Core::discovery_done(Milliseconds now) {
-  SLUICE_ASSERT(!discovered_);
-  discovered_ = true;
+/// A1: spread over the slots with the fewest moves.
+void Core::place_all(Milliseconds now) {
   std::vector<Slot> remembered;
   remembered.reserve(partitions_.size());
   for (const Partition& partition : partitions_) remembered.push_back(partition.home);
-  const std::vector<Slot> plan = plan_with_fewest_moves(remembered, slots_);
+  const std::vector<Slot> plan = plan_with_fewest_moves(remembered, tasks_);
   for (std::size_t i = 0; i < plan.size(); ++i) {
     if (plan[i] != remembered[i]) changed(partitions_[i]);
     own(partitions_[i], plan[i]);
     partitions_[i].home = plan[i];
     enqueue(partitions_[i], now);
   }
+}
+
+void Core::discovery_done(Milliseconds now) {
+  SLUICE_ASSERT(!discovered_);
+  discovered_ = true;
+  if (any_worker()) {
+    for (Partition& partition : partitions_) enqueue(partition, now);
+    return;
+  }
+  linear() ? place_all_linear(now) : place_all(now);
   for (Slot slot = 0; slot < slots_; ++slot) {
     if (!workers_[slot].up()) schedule_takeover(slot, now + options_.rebalance_delay);
   }
@@ -170,12 +225,21 @@ std::int64_t Core::cut_bound(const Partition& partition) const {
   return found == restored_.end() ? end : std::min(end, found->second.front().start);
 }
 
+bool Core::is_at_once_end(const Partition& partition) const {
+  return options_.mode == Mode::Once && partition.once_end &&
+         partition.frontier >= *partition.once_end;
+}
+
 void Core::update_finish(Partition& partition) {
   Finish finish = Finish::Going;
-  if (partition.halted && partition.live == 0) {
+  const bool recovers = !partition.recovering.empty() || partition.recovery_in_flight;
+  // What was settled may have been read across the cut: first it is compared.
+  const bool doubts = partition.lineage.cut_seen && !partition.lineage.absent;
+  if (partition.lineage.begins_anew) {
+    finish = Finish::Going;
+  } else if (partition.halted && partition.live == 0) {
     finish = Finish::Stuck;
-  } else if (options_.mode == Mode::Once && partition.once_end &&
-             partition.frontier >= *partition.once_end) {
+  } else if (is_at_once_end(partition) && !recovers && !doubts) {
     finish = Finish::Finished;
   }
   if (finish == partition.finish) return;
@@ -191,9 +255,9 @@ void Core::say_ended() {
   const bool once_over =
       options_.mode == Mode::Once && discovered_ && finished_ + stuck_ == partitions_.size();
   if (once_over) {
-    pending_.ended = stuck_ > 0 ? Outcome::Failed
-                     : gaps_    ? Outcome::CompletedWithGaps
-                                : Outcome::Completed;
+    pending_.ended = stuck_ > 0  ? Outcome::Failed
+                     : gaps_ > 0 ? Outcome::CompletedWithGaps
+                                 : Outcome::Completed;
   } else if (stopping_ && flights_ == 0) {
     pending_.ended = Outcome::Stopped;
   }

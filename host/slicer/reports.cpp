@@ -6,46 +6,9 @@
 #include "host/base/assert.hpp"
 #include "host/slicer/core.hpp"
 #include "host/slicer/report_check.hpp"
-#include "ipc/failure_text.hpp"
+#include "host/slicer/report_values.hpp"
 
 namespace sluice::slicer {
-namespace {
-
-state::Counts counts_of(const ipc::Report& report) {
-  return {.in = report.records,
-          .out = report.out,
-          .filtered = report.filtered,
-          .errant = report.errant,
-          .bytes = report.bytes};
-}
-
-state::PhaseTimes times_of(const ipc::Report& report) {
-  return {.fetch_us = report.fetch_us,
-          .process_us = report.process_us,
-          .put_us = report.put_us,
-          .flush_us = report.flush_us,
-          .state_us = report.state_us,
-          .wait_us = report.wait_us};
-}
-
-void add(state::Counts& sum, const state::Counts& more) {
-  sum.in += more.in;
-  sum.out += more.out;
-  sum.filtered += more.filtered;
-  sum.errant += more.errant;
-  sum.bytes += more.bytes;
-}
-
-state::SliceError error_of(const ipc::Report& report, std::string_view text) {
-  ipc::FailureText parts = ipc::decode_failure_text(text);
-  return {.stage = std::move(parts.stage),
-          .plugin = std::move(parts.plugin),
-          .code = report.failure,
-          .message = std::move(parts.message)};
-}
-
-}  // namespace
-
 void Core::violate(Slot slot, Rule rule, std::uint64_t slice_id) {
   Worker& worker = workers_[slot];
   ++counts_.violations;
@@ -72,10 +35,10 @@ void Core::report(Slot slot, std::uint64_t incarnation, const ipc::Report& repor
     case ipc::ReportKind::Opened:
       if (report.next_offset < 0) return violate(slot, Rule::NextOutside, 0);
       if (kind == ipc::ReportKind::Seen) return hint(*partition, slot, report.next_offset, now);
-      partition->opened = partition->opened || partition->slot == slot;
+      partition->opened = partition->opened || (partition->slot == slot && !any_worker());
       return;
     case ipc::ReportKind::Waiting:
-      if (partition->slot == slot) {
+      if (partition->slot == slot || any_worker()) {
         state::SliceError why = error_of(report, text);
         if (!why.plugin.empty()) why.message = why.plugin + ": " + why.message;
         waits_[index_of(*partition)] = {report.attempt, std::move(why.message)};
@@ -103,22 +66,31 @@ void Core::settle_report(Slot slot, const ipc::Report& report, std::string_view 
   }
   if (const auto rule = broken_rule(report, flight)) return violate(slot, *rule, report.slice_id);
   const auto kind = static_cast<ipc::ReportKind>(report.kind);
-  const bool claims_work = kind == ipc::ReportKind::Done ||
+  const bool claims_work = kind == ipc::ReportKind::Done || kind == ipc::ReportKind::Survived ||
                            (kind == ipc::ReportKind::Released && report.next_offset > flight.start);
-  if (flight.slice != nullptr && claims_work && !first_in_flight(partition, *flight.slice)) {
+  const bool in_line = flight.slice != nullptr && !flight.slice->recovered &&
+                       !flight.slice->compare && !any_worker();
+  if (in_line && claims_work && !first_in_flight(partition, *flight.slice)) {
     return violate(slot, Rule::SettledOutOfOrder, report.slice_id);
   }
   worker.flights.erase(found);
-  answered(worker, partition, flight, report.fence);
+  answered(slot, partition, flight, report.fence);
   if (flight.slice == nullptr) {
     ++counts_.stale_reports;
     // Returned is what was asked for; anything else is an old owner that goes on (B17).
     if (kind != ipc::ReportKind::Released) notice_late(partition, slot, report);
+  } else if (flight.slice->compare) {
+    answer_comparison(partition, *flight.slice, {report, text, slot}, now);
+  } else if (flight.slice->recovered) {
+    answer_recovered(partition, *flight.slice, {report, text, slot}, now);
   } else {
     const Answer answer{report, text, slot};
     switch (kind) {
       case ipc::ReportKind::Done:
         done(partition, *flight.slice, answer, now);
+        break;
+      case ipc::ReportKind::Survived:
+        survived(partition, *flight.slice, report, now);
         break;
       case ipc::ReportKind::Released:
         released(partition, *flight.slice, answer, now);
@@ -145,26 +117,32 @@ void Core::notice_late(const Partition& partition, Slot slot, const ipc::Report&
 
 bool Core::first_in_flight(const Partition& partition, const Slice& slice) const {
   for (const Slice* earlier = slice.previous; earlier != nullptr; earlier = earlier->previous) {
-    if (!state::is_settled(earlier->state)) return false;
+    if (!state::is_settled(earlier->state) && !earlier->put_off) return false;
   }
   return partition.slot != kNoSlot;
 }
 
 /// The flight is over, whatever it brought: its credit is free again (C1, ipc facts 3.2).
-void Core::answered(Worker& worker, Partition& partition, const Flight& flight,
-                    std::uint32_t fence) {
+void Core::answered(Slot slot, Partition& partition, const Flight& flight, std::uint32_t fence) {
+  Worker& worker = workers_[slot];
   worker.records_in_flight -= flight.end - flight.start;
   if (flight.alone) worker.alone_in_flight = false;
   --partition.flights;
   --flights_;
   if (flight.slice == nullptr) return;
   --partition.live;
-  if (fence != partition.fence) --partition.live_older;
-  partition.opened = true;
+  if (any_worker()) {
+    any_reads_ahead_.push_back({index_of(partition), slot, fence});
+  } else {
+    if (fence != partition.fence) --partition.live_older;
+    partition.opened = true;
+  }
   if (!waits_.empty()) waits_.erase(flight.partition);
 }
 
 void Core::done(Partition& partition, Slice& slice, const Answer& answer, Milliseconds now) {
+  if (slice.dead_letter) return dead_lettered(partition, slice, now);
+  if (slice.part) part_completed(partition, slice, now);
   complete(partition, slice, answer.report, now);
 }
 
@@ -180,20 +158,24 @@ void Core::released(Partition& partition, Slice& slice, const Answer& answer, Mi
     // The rest keeps what the slice owes: its attempts, and that it is a suspect.
     Slice& rest = insert_waiting(partition, &slice, next, old_end, now);
     rest.attempt = slice.attempt;
+    rest.part = slice.part;
+    rest.proofs_before = slice.proofs_before;
     if (slice.suspect) set_suspect(partition, rest);
     if (slice.has_row && rest.attempt > 1) changes_.slice_changed(rest);
     slice.end = next;
-    partition.slices.waiting = &rest;
+    if (partition.slices.waiting == &slice) partition.slices.waiting = &rest;
     complete(partition, slice, answer.report, now);
   }
   uncut_tail(partition);
-  // The worker was at the end of the log, or was asked to stop. Only the latter leaves `end` alone;
-  // else it is not believed until somebody says again that there is more.
-  if (partition.moving_to == kNoSlot && !stopping_ && next < partition.end) {
+  // The worker was at the end of the log, or was asked to give it back. Only the latter leaves
+  // `end` alone; else it is not believed until somebody says again that there is more.
+  const bool asked_back = partition.moving_to != kNoSlot || partition.halted || stopping_ ||
+                          partition.lineage.due || partition.lineage.begins_anew;
+  if (!asked_back && next < partition.end) {
     partition.end = next;
     partition.hint = -1;
-    partition.sample_interval = options_.sample_interval_min;
-    schedule_sample(partition, now + partition.sample_interval);
+    partition.sample_interval = sample_interval_min();
+    sample_later(partition, now);
   }
 }
 
@@ -235,8 +217,15 @@ void Core::complete(Partition& partition, Slice& slice, const ipc::Report& repor
   add(partition.totals, counts);
   add(totals_, counts);
   ++counts_.completed;
+  if (counts.in > 0) ++proofs_;
+  if (report.last_offset >= 0 && !partition.lineage.cut_seen) {
+    remember(partition.lineage.fingerprints,
+             {report.last_offset, report.last_timestamp, report.last_digest},
+             partition.lineage.vouched);
+    partition.lineage.unproved = false;
+  }
   measure(partition, slice, report.bytes);
-  if (slice.attempt == 1 && !slice.suspect) {
+  if (slice.attempt == 1 && !slice.suspect && !slice.stable) {
     extend_run(partition, slice, counts, times, now);
   } else {
     state::SliceRow row = row_of(partition, slice);

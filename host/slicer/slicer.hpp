@@ -30,6 +30,13 @@
 
 namespace sluice::slicer {
 
+/// Why a restored partition's log is compared with its row before anything is read (F5).
+enum class Doubt : std::uint8_t {
+  NewStart,   ///< anything may have happened meanwhile
+  WasAbsent,  ///< the topic did not exist at first
+  None,       ///< a user has said where to start: nothing is compared
+};
+
 /// A partition of the job, with its start position resolved (S2) or its durable row restored.
 struct FoundPartition {
   TopicPartition tp;
@@ -38,8 +45,11 @@ struct FoundPartition {
   std::int64_t start_offset = 0;
   std::optional<state::PartitionRow> row;  ///< restored: frontier and slot hold
   std::vector<state::SliceRow> slices;     ///< restored rows of this partition, in any order
-  std::optional<std::int64_t> end;         ///< the host's own end offset, if it was asked
-  std::optional<std::int64_t> once_end;    ///< mode once: this execution's end (S1)
+  Doubt doubt = Doubt::NewStart;
+  std::int64_t lowered_from = 0;         ///< as in its row, where the row does not hold
+  std::optional<std::int64_t> low;       ///< the log's beginning, if it was asked for
+  std::optional<std::int64_t> end;       ///< the host's own end offset, if it was asked
+  std::optional<std::int64_t> once_end;  ///< mode once: this execution's end (S1)
 };
 
 struct WorkerIdentity {
@@ -47,13 +57,20 @@ struct WorkerIdentity {
   std::int32_t pid = 0;
 };
 
-/// Whether the partition's leader changed since the host asked before: then an end may be lower.
-enum class LeaderChange : std::uint8_t { None, Seen };
+/// Whether the partition's leader changed since the host asked before: then an end may be lower,
+/// and the log be another one from somewhere on. Unknown: the first time, or Kafka did not say.
+enum class LeaderChange : std::uint8_t { None, Seen, Unknown };
 
 /// A frontier that is durable here and may be committed to the Kafka group (R2, D2).
 struct FrontierCommit {
   TopicPartition tp;
   std::int64_t offset = 0;
+};
+
+/// What recover() took on.
+struct RecoveryStart {
+  std::uint64_t slices = 0;
+  std::uint64_t records_max = 0;
 };
 
 class Core;
@@ -68,17 +85,25 @@ class Slicer {
 
   // --- Topics and partitions -------------------------------------------------------------------
   /// Requires: before the first partition of that topic. Indices are those of the topic table.
-  void add_topic(std::uint16_t topic, std::string name, std::uint32_t incarnation);
+  /// `partitions_known`: how many partitions this incarnation is known to have had.
+  /// `partitions_first`: how many it had when it was first seen (A3); 0: those that are known at
+  /// discovery_done().
+  void add_topic(std::uint16_t topic, std::string name, std::uint32_t incarnation,
+                 std::int32_t partitions_known = 0, std::uint32_t partitions_first = 0);
   /// Requires: not known yet. At start, and at any time later.
   void partition_found(FoundPartition found, Milliseconds now);
   /// The partitions of the start are complete: they are now spread over the slots with the fewest
-  /// moves. Later partitions go to the emptiest slot as they come.
+  /// moves. Later partitions go to the emptiest slot as they come. With linear: by arithmetic.
   void discovery_done(Milliseconds now);
 
   // --- What Kafka says (the host's own calls, never a worker's) ---------------------------------
   void end_observed(TopicPartition tp, std::int64_t end, LeaderChange leader, Milliseconds now);
   /// Both watermarks, as asked by Actions::sample_lows; may also come unasked.
   void low_observed(TopicPartition tp, std::int64_t low, std::int64_t end, Milliseconds now);
+  /// The cluster says that the topic does not exist: its partitions wait (F5). May be repeated.
+  void topic_absent(std::uint16_t topic);
+  /// It exists, with partitions 0 .. count - 1. After the partition_found() of those that are new.
+  void topic_present(std::uint16_t topic, std::int32_t count, Milliseconds now);
   /// No answer (broker away, not leader): asked again later.
   void sample_failed(TopicPartition tp, Milliseconds now);
 
@@ -95,13 +120,24 @@ class Slicer {
                    Milliseconds now);
   /// A change of tasks.max: partitions of slots that go are taken back at a batch boundary; new
   /// slots get the fewest partitions that balance needs, once their workers are ready.
-  void set_slots(std::uint32_t slots, Milliseconds now);
+  void set_slots(std::uint32_t tasks, Milliseconds now);
 
   // --- Commands
   // ------------------------------------------------------------------------------------
+  /// Parked rows of one partition run again, each with its range, between the live slices (S6).
+  /// What is under way already, or is no parked range of this partition, is left out.
+  RecoveryStart recover(TopicPartition tp, const std::vector<state::SliceRow>& rows,
+                        Milliseconds now);
+  /// Somebody else works on the job's partitions (S3): all that are not over halt with this reason.
+  /// What workers hold is asked back at their next batch boundary. Nothing restarts by itself then.
+  void halt_all(const state::SliceError& why, Milliseconds now);
   /// FAILED tasks restart (F4): halted slices become ready again, attempts count from 1.
   void restart_halted(Milliseconds now);
   void restart_halted(TopicPartition tp, Milliseconds now);
+  /// Publishes nothing more until resume(); what is in flight comes to its end. Ends are still
+  /// sampled, so that lag is true.
+  void pause();
+  void resume(Milliseconds now);
   /// Publishes nothing more. Ends with Outcome::Stopped when nothing is in flight (workers return
   /// their slices on STOP, or are lost) and everything is durable.
   void stop(Milliseconds now);
@@ -129,6 +165,10 @@ class Slicer {
   const SlicerCounts& counts() const;
   /// Slices that this slot's worker has been given and has not answered.
   std::size_t in_flight(Slot slot) const;
+  /// It runs a part of an isolated slice: its death is a measurement, not a failure (F3.1).
+  bool isolating(Slot slot) const;
+  /// The slice of this number that the slot's worker has in flight, if there is one.
+  std::optional<state::SliceRow> flight(Slot slot, std::uint64_t slice_id) const;
   /// Open slices that have a number, for `job slices`: dispatched, retrying, halted.
   std::vector<state::SliceRow> open_slices() const;
 

@@ -28,9 +28,13 @@ enum class WaitReason : std::uint8_t {
   Retrying,    ///< back-off after a failure
   Verifying,   ///< expired, says the worker; the host is asking
   BeyondEnd,   ///< the log ends below the position (F5)
+  Absent,      ///< the topic, or this partition of it, does not exist
+  Comparing,   ///< is it still the same log? A worker is looking (F5)
+  Recreated,   ///< it is another one: begins anew as soon as nothing is in flight (F5)
   Credit,      ///< its worker has as much as it may have (C1)
   Worker,      ///< the worker itself waits: see text
   Stopping,
+  Paused,
 };
 std::string_view wait_reason_name(WaitReason reason);
 
@@ -69,7 +73,10 @@ struct SlicerCounts {
   std::uint64_t failed = 0;       ///< FAILED reports
   std::uint64_t redelivered = 0;  ///< returned by a loss, same attempt
   std::uint64_t charged = 0;
+  std::uint64_t isolated = 0;       ///< records convicted (F3)
+  std::uint64_t dead_lettered = 0;  ///< of them, those written to the dead letter topic
   std::uint64_t parked = 0;
+  std::uint64_t recovered = 0;
   std::uint64_t skipped = 0;
   std::uint64_t skipped_records = 0;
   std::uint64_t stale_reports = 0;

@@ -39,15 +39,19 @@ struct Flight {
   std::int64_t end = 0;
   std::uint64_t order = 0;  ///< counts publications: the order in which the ring holds them
   bool alone = false;       ///< nothing else was in flight beside it (F1)
+  bool stable = false;      ///< released only at its start (C3)
+  bool probe = false;       ///< never DONE (F3.4)
 };
 
 struct Worker {
   std::uint64_t incarnation = 0;  ///< 0: no running worker
   std::int32_t pid = 0;
-  bool condemned = false;  ///< broke a rule, will be killed; nothing it says counts
-  bool lost = false;       ///< its last incarnation died; false before the first
-  bool added = false;      ///< by set_slots(): fills up at once when its worker is ready
-  bool retiring = false;   ///< its slot was taken away: on its way out, also if the slot comes back
+  bool condemned = false;    ///< broke a rule, will be killed; nothing it says counts
+  bool used = false;         ///< has been given slices: no fresh process any more (F3)
+  bool making_room = false;  ///< asked to end, for a fresh process in its place
+  bool lost = false;         ///< its last incarnation died; false before the first
+  bool added = false;        ///< by set_slots(): fills up at once when its worker is ready
+  bool retiring = false;  ///< its slot was taken away: on its way out, also if the slot comes back
   Milliseconds up_since{0};
   Milliseconds takeover_at{0};  ///< down and past this: its partitions go to others
 
@@ -65,7 +69,7 @@ struct Worker {
 
   /// Partitions when all moves under way are done.
   std::size_t planned() const { return partitions.size() + arriving - leaving; }
-  bool up() const { return incarnation != 0 && !condemned; }
+  bool up() const { return incarnation != 0 && !condemned && !making_room; }
 };
 
 }  // namespace sluice::slicer

@@ -152,6 +152,11 @@ Result<Transaction> Transaction::begin(Database& database) {
   return Transaction{database};
 }
 
+Result<Transaction> Transaction::begin_reading(Database& database) {
+  SLUICE_TRY(database.execute("BEGIN DEFERRED"));
+  return Transaction{database};
+}
+
 Transaction::~Transaction() {
   // Some errors (a full disk) have rolled back already; then this fails, and that is fine.
   if (database_ != nullptr)

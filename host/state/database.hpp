@@ -76,6 +76,8 @@ class Database {
 class Transaction {
  public:
   static Result<Transaction> begin(Database& database);
+  /// Every statement until its end reads the store of one moment; pins the log meanwhile.
+  static Result<Transaction> begin_reading(Database& database);
   ~Transaction();
   Transaction(Transaction&& other) noexcept : database_{std::exchange(other.database_, nullptr)} {}
   Transaction& operator=(Transaction&&) = delete;

@@ -31,7 +31,8 @@ Result<std::uint64_t> newest_execution(Database& database, std::int64_t job_no) 
 }
 
 /// In the order in which rows may follow each other; without each lane's row of the largest end and
-/// that of the largest id (the same one, but for recovered slices).
+/// that of the largest id (the same one, but for recovered slices). A slice without its culprits
+/// (F3.4) says so for good.
 std::string foldable_sql() {
   return "WITH top AS (SELECT topic AS t, partition AS p, lane AS l, max(end_offset) AS e, "
          "max(id) AS i FROM slice WHERE job = ?1 AND state = 2 GROUP BY topic, partition, lane) "
@@ -41,6 +42,7 @@ std::string foldable_sql() {
          "f.partition = p AND f.lane = l), 0) FROM slice JOIN top ON topic = t AND partition = p "
          "AND lane = l "
          "WHERE job = ?1 AND state = 2 AND settled_ms <= ?2 AND end_offset <> e AND id <> i "
+         "AND excluded = '' "
          "ORDER BY topic, partition, lane, topic_incarnation, start_offset, id";
 }
 

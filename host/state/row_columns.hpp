@@ -38,6 +38,8 @@ void visit_columns(Row& row, Visitor& visit) {
   visit("once_end", row.once_end);
   visit("slices_settled", row.slices_settled);
   visit_counts(row.totals, visit);
+  visit("fingerprints", row.fingerprints);
+  visit("lowered_from", row.lowered_from);
 }
 
 template <typename Row, typename Visitor>
@@ -71,6 +73,7 @@ void visit_columns(Row& row, Visitor& visit) {
   visit("dispatched_ms", row.dispatched_ms);
   visit("settled_ms", row.settled_ms);
   visit("cause", row.cause);
+  visit("excluded", row.excluded);
   visit.error(row.error);
 }
 
@@ -102,12 +105,20 @@ void visit_columns(Row& row, Visitor& visit) {
   visit("reason", row.reason);
 }
 
+template <typename Row, typename Visitor>
+requires std::is_same_v<std::remove_const_t<Row>, FirstCountRow>
+void visit_columns(Row& row, Visitor& visit) {
+  visit("topic", row.topic);
+  visit("topic_incarnation", row.topic_incarnation);
+  visit("count", row.count);
+}
+
 /// The largest number of each enum that is stored.
 constexpr std::int64_t last_value(SliceState) {
   return static_cast<int>(SliceState::Skipped);
 }
 constexpr std::int64_t last_value(Cause) {
-  return static_cast<int>(Cause::ProvedBySink);
+  return static_cast<int>(Cause::Recreated);
 }
 constexpr std::int64_t last_value(ExecutionState) {
   return static_cast<int>(ExecutionState::Stopped);

@@ -46,7 +46,24 @@ enum class Cause : std::uint8_t {
   OrderUnproved = 8,  ///< cut before a partition count was known (expansion.md E5)
   ProvedByState = 9,  ///< completed: the keyed state's position says so (D3)
   ProvedBySink = 10,  ///< completed: the sink's own position says so (D3)
+  Recreated = 11,     ///< went with a topic that was deleted and created again (F5)
 };
+
+/// Whether a range of this cause was parked or skipped: a once execution then ends
+/// CompletedWithGaps (S1). Dead letters alone do not count.
+constexpr bool leaves_gap(Cause cause) {
+  switch (cause) {
+    case Cause::Expired:
+    case Cause::Truncated:
+    case Cause::Recreated:
+    case Cause::Poison:
+    case Cause::ByUser:
+    case Cause::Parked:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// Sums over slices; a merged row holds those of all its slices.
 struct Counts {
@@ -102,6 +119,14 @@ struct PartitionRow {
   std::optional<std::int64_t> once_end;  ///< mode once: the end that was taken at the start
   std::uint64_t slices_settled = 0;      ///< since this execution's start
   Counts totals;                         ///< since this execution's start
+  /// Of records that were processed, newest first, as slicer/fingerprint.hpp writes them (F5).
+  std::string fingerprints;
+  /// Where the frontier stood before it was lowered because the log was (F5); the Kafka group may
+  /// still say so. 0: it was not, or has passed that place since.
+  std::int64_t lowered_from = 0;
+  /// No column, only said with a change: what was settled before it does not count any more, also
+  /// where the stored frontier is not above this one.
+  bool reset = false;
 
   bool operator==(const PartitionRow&) const = default;
 };
@@ -129,6 +154,9 @@ struct SliceRow {
   std::int64_t dispatched_ms = 0;  ///< the last time, or the first of a merged row
   std::int64_t settled_ms = 0;     ///< of a merged row: the last one's
   Cause cause = Cause::None;
+  /// Records of it that no plugin sees, and that are set aside by rows of their own (F3.4), as
+  /// offset_list.hpp writes them.
+  std::string excluded;
   std::optional<SliceError> error;  ///< of the last attempt that failed
 
   bool operator==(const SliceRow&) const = default;
@@ -152,11 +180,20 @@ struct GapRow {
   bool operator==(const GapRow&) const = default;
 };
 
+/// What linear assignment hashes with (A3). The oldest row of a key stays for good.
+struct FirstCountRow {
+  std::string topic;  ///< empty: the job's workers
+  std::uint32_t topic_incarnation = 1;
+  std::uint32_t count = 0;  ///< partitions, or workers, when they were first seen
+
+  bool operator==(const FirstCountRow&) const = default;
+};
+
 /// What must become durable together. `token` comes back when it is: only then may the frontiers
 /// in it be committed to the group, and only then may stable slices in it be published.
 ///
-/// A frontier that is lower than the stored one is a reset: what was settled before it no longer
-/// counts, and stays as history.
+/// A frontier that is lower than the stored one is a reset, as is a row that says so: what was
+/// settled before it no longer counts, and stays as history.
 struct ChangeSet {
   std::uint64_t token = 0;
   /// The number of the next slice: merged rows hide the numbers of the slices in them. 0: one above
@@ -166,9 +203,11 @@ struct ChangeSet {
   std::vector<SliceRow> slices_upserted;
   std::vector<std::uint64_t> slices_deleted;  ///< rows merged into another, or released unused (C3)
   std::vector<GapRow> gaps;
+  std::vector<FirstCountRow> first_counts;  ///< those that are stored already change nothing
 
   bool empty() const {
-    return partitions.empty() && slices_upserted.empty() && slices_deleted.empty() && gaps.empty();
+    return partitions.empty() && slices_upserted.empty() && slices_deleted.empty() &&
+           gaps.empty() && first_counts.empty();
   }
 };
 
@@ -201,6 +240,9 @@ struct JobState {
   /// Not settled; settled above the frontier since the last reset; each lane's last completed row.
   std::vector<SliceRow> slices;
   std::uint64_t next_slice_id = 1;
+  /// Ranges of the newest execution that leave a gap (leaves_gap); recovered ones count no more.
+  std::uint64_t gaps = 0;
+  std::vector<FirstCountRow> first_counts;
 };
 
 }  // namespace sluice::state

@@ -17,7 +17,9 @@ CREATE TABLE store(
 CREATE TABLE job(
   no INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  next_slice_id INTEGER NOT NULL
+  next_slice_id INTEGER NOT NULL,
+  target INTEGER NOT NULL DEFAULT 0,
+  start_from TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE TABLE execution(
@@ -50,6 +52,8 @@ CREATE TABLE frontier(
   records_errant INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
   reset_id INTEGER NOT NULL,
+  fingerprints TEXT NOT NULL DEFAULT '',
+  lowered_from INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY(job, topic, partition, lane)
 ) STRICT, WITHOUT ROWID;
 
@@ -87,6 +91,7 @@ CREATE TABLE slice(
   dispatched_ms INTEGER NOT NULL,
   settled_ms INTEGER NOT NULL,
   cause INTEGER NOT NULL,
+  excluded TEXT NOT NULL DEFAULT '',
   error_stage TEXT,
   error_plugin TEXT,
   error_code INTEGER,
@@ -118,9 +123,58 @@ CREATE INDEX ledger_of_job ON ledger(job, no);
 CREATE UNIQUE INDEX ledger_once ON ledger(job, execution, topic, partition, lane,
   topic_incarnation, start_offset, end_offset, cause, slice_id, at_ms);
 
+-- What linear assignment hashes with (slicer.md A3). Topic '': the job's workers.
+CREATE TABLE first_count(
+  job INTEGER NOT NULL,
+  topic TEXT NOT NULL,
+  topic_incarnation INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY(job, topic, topic_incarnation)
+) STRICT, WITHOUT ROWID;
+
 PRAGMA application_id = 1397511491;
-PRAGMA user_version = 1;
+PRAGMA user_version = 5;
 COMMIT;
 )sql";
+
+/// Migrations, from kOldestSchema on: each takes a store to the next version, whole or not at all.
+constexpr const char* kMigrations[] = {
+    // 1 to 2: what users said about a job (JobSettings).
+    R"sql(
+BEGIN IMMEDIATE;
+ALTER TABLE job ADD COLUMN target INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE job ADD COLUMN start_from TEXT NOT NULL DEFAULT '';
+PRAGMA user_version = 2;
+COMMIT;
+)sql",
+    // 2 to 3: which log a partition's frontier is of (slicer.md F5).
+    R"sql(
+BEGIN IMMEDIATE;
+ALTER TABLE frontier ADD COLUMN fingerprints TEXT NOT NULL DEFAULT '';
+ALTER TABLE frontier ADD COLUMN lowered_from INTEGER NOT NULL DEFAULT 0;
+PRAGMA user_version = 3;
+COMMIT;
+)sql",
+    // 3 to 4: what linear assignment hashes with.
+    R"sql(
+BEGIN IMMEDIATE;
+CREATE TABLE first_count(
+  job INTEGER NOT NULL,
+  topic TEXT NOT NULL,
+  topic_incarnation INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY(job, topic, topic_incarnation)
+) STRICT, WITHOUT ROWID;
+PRAGMA user_version = 4;
+COMMIT;
+)sql",
+    // 4 to 5: what is left out of a slice (slicer.md F3.4).
+    R"sql(
+BEGIN IMMEDIATE;
+ALTER TABLE slice ADD COLUMN excluded TEXT NOT NULL DEFAULT '';
+PRAGMA user_version = 5;
+COMMIT;
+)sql",
+};
 
 }  // namespace sluice::state

@@ -29,6 +29,13 @@ struct Statements {
   Statement last_execution;
   Statement partitions;
   Statement slices;
+  Statement gaps;
+  Statement recoverable;
+  Statement settings;
+  Statement set_settings;
+  Statement forget_start_from;
+  Statement add_first_count;
+  Statement first_counts;
 };
 
 template <typename Row>
@@ -45,12 +52,13 @@ std::string replace_sql(const std::string& table) {
   return "REPLACE INTO " + table + "(job, " + columns.names + ") VALUES (?, " + columns.marks + ")";
 }
 
-/// The last parameter is the lane's reset_id if this row lowers its frontier.
+/// The last parameters: whether it is a reset wherever the frontier was, and the lane's reset_id if
+/// it is one.
 std::string upsert_partition_sql() {
   const ColumnNames columns = columns_of<PartitionRow>();
   return "INSERT INTO frontier(job, " + columns.names + ", reset_id) VALUES (?, " + columns.marks +
          ", 0) ON CONFLICT(job, topic, partition, lane) DO UPDATE SET " + columns.updates +
-         ", reset_id = iif(excluded.frontier < frontier.frontier, ?, reset_id)";
+         ", reset_id = iif(excluded.frontier < frontier.frontier OR ?, ?, reset_id)";
 }
 
 template <typename Row>
@@ -69,6 +77,25 @@ constexpr const char* kOpenSlices =
     "(slice.end_offset > f.frontier OR (slice.state = 2 AND slice.end_offset = f.frontier)))) "
     "ORDER BY topic, partition, lane, start_offset, id";
 
+/// Of one execution: leaves_gap(), and a parked range only while its slice is still parked (S6).
+constexpr const char* kCountGaps =
+    "SELECT count(*) FROM ledger WHERE job = ?1 AND execution = ?2 AND records_max > 0 AND "
+    "(cause IN (1, 2, 3, 4, 11) OR "
+    "(cause = 5 AND EXISTS (SELECT 1 FROM slice s WHERE s.job = ?1 AND s.id = slice_id AND "
+    "s.state = 5)))";
+
+/// Of the topic that is there now: what an earlier incarnation held is gone, and so is what was
+/// cut off the log (F5).
+constexpr const char* kRecoverable =
+    " FROM slice WHERE job = ?1 AND state IN (0, 1, 3, 5) AND EXISTS (SELECT 1 FROM frontier f "
+    "WHERE f.job = ?1 AND f.topic = slice.topic AND f.partition = slice.partition AND "
+    "f.lane = slice.lane AND f.topic_incarnation = slice.topic_incarnation AND "
+    "(slice.state = 5 OR slice.id < f.reset_id)) AND NOT EXISTS (SELECT 1 FROM ledger l WHERE "
+    "l.job = ?1 AND l.cause = 2 AND l.topic = slice.topic AND l.partition = slice.partition AND "
+    "l.lane = slice.lane AND l.topic_incarnation = slice.topic_incarnation AND "
+    "l.slice_id > slice.id AND l.start_offset < slice.end_offset) ORDER BY topic, partition, lane, "
+    "start_offset, id";
+
 Result<Statements> prepare_all(Database& database) {
   Statements all;
   const std::pair<Statement*, std::string> list[] = {
@@ -85,6 +112,13 @@ Result<Statements> prepare_all(Database& database) {
       {&all.partitions,
        get_sql<PartitionRow>(" FROM frontier WHERE job = ?1 ORDER BY topic, partition, lane")},
       {&all.slices, get_sql<SliceRow>(kOpenSlices)},
+      {&all.gaps, kCountGaps},
+      {&all.recoverable, get_sql<SliceRow>(kRecoverable)},
+      {&all.settings, "SELECT target, start_from FROM job WHERE name = ?1"},
+      {&all.set_settings, "UPDATE job SET target = ?2, start_from = ?3 WHERE no = ?1"},
+      {&all.add_first_count, insert_sql<FirstCountRow>("first_count") + " ON CONFLICT DO NOTHING"},
+      {&all.first_counts, get_sql<FirstCountRow>(" FROM first_count WHERE job = ?1")},
+      {&all.forget_start_from, "UPDATE job SET start_from = '' WHERE no = ?1"},
   };
   for (const auto& [statement, sql] : list) {
     auto prepared = database.prepare(sql);
@@ -122,7 +156,49 @@ class SqliteStore final : public StateStore {
     auto slices = read_rows<SliceRow>(database_, sql_.slices);
     if (!slices) return slices.error();
     state.slices = *std::move(slices);
+    sql_.first_counts.bind(1, entry->no);
+    auto first_counts = read_rows<FirstCountRow>(database_, sql_.first_counts);
+    if (!first_counts) return first_counts.error();
+    state.first_counts = *std::move(first_counts);
+    if (!state.execution) return state;
+    const auto gaps = count_gaps(entry->no, state.execution->number);
+    if (!gaps) return gaps.error();
+    state.gaps = *gaps;
     return state;
+  }
+
+  Result<std::vector<SliceRow>> recoverable(std::string_view job) override {
+    const auto entry = find(job);
+    if (!entry) return entry.error();
+    sql_.recoverable.bind(1, entry->no);
+    return read_rows<SliceRow>(database_, sql_.recoverable);
+  }
+
+  Result<JobSettings> settings(std::string_view job) override {
+    sql_.settings.bind(1, job);
+    const auto row = sql_.settings.step();
+    if (!row) return row.error();
+    JobSettings settings;
+    const auto target = *row ? sql_.settings.integer(0) : 0;
+    if (*row) settings.start_from = sql_.settings.text(1);
+    sql_.settings.reset();
+    if (target < 0 || target > static_cast<int>(JobSettings::Target::Stopped)) {
+      return damaged(database_.handle(), "a number is out of its range");
+    }
+    settings.target = static_cast<JobSettings::Target>(target);
+    return settings;
+  }
+
+  Result<> set_settings(std::string_view job, const JobSettings& settings) override {
+    auto transaction = Transaction::begin(database_);
+    if (!transaction) return transaction.error();
+    const auto entry = find_or_add(job);
+    if (!entry) return entry.error();
+    sql_.set_settings.bind(1, entry->no);
+    sql_.set_settings.bind(2, static_cast<std::int64_t>(settings.target));
+    sql_.set_settings.bind(3, std::string_view{settings.start_from});
+    SLUICE_TRY(sql_.set_settings.run());
+    return commit(*transaction);
   }
 
   Result<ExecutionRow> begin_execution(std::string_view job, ExecutionMode mode,
@@ -211,6 +287,16 @@ class SqliteStore final : public StateStore {
     return rows->empty() ? std::nullopt : std::optional{rows->front()};
   }
 
+  Result<std::uint64_t> count_gaps(std::int64_t job_no, std::uint64_t execution) {
+    sql_.gaps.bind(1, job_no);
+    sql_.gaps.bind(2, static_cast<std::int64_t>(execution));
+    const auto row = sql_.gaps.step();
+    if (!row) return row.error();
+    const auto count = static_cast<std::uint64_t>(sql_.gaps.integer(0));
+    sql_.gaps.reset();
+    return count;
+  }
+
   template <typename Row>
   Result<> put(Statement& statement, std::int64_t job_no, const Row& row) {
     static_cast<void>(bind_row(statement, job_no, row));
@@ -219,7 +305,8 @@ class SqliteStore final : public StateStore {
 
   Result<> put_partition(const JobEntry& job, const PartitionRow& row) {
     const int next = bind_row(sql_.put_partition, job.no, row);
-    sql_.put_partition.bind(next, static_cast<std::int64_t>(job.next_slice_id));
+    sql_.put_partition.bind(next, std::int64_t{row.reset ? 1 : 0});
+    sql_.put_partition.bind(next + 1, static_cast<std::int64_t>(job.next_slice_id));
     return sql_.put_partition.run();
   }
 
@@ -237,6 +324,10 @@ class SqliteStore final : public StateStore {
     if (!entry) return entry.error();
     SLUICE_ASSERT(entry->no != 0, job_changes.job);
     const ChangeSet& changes = job_changes.changes;
+    if (job_changes.start_from_used) {
+      sql_.forget_start_from.bind(1, entry->no);
+      SLUICE_TRY(sql_.forget_start_from.run());
+    }
     for (const PartitionRow& row : changes.partitions) {
       SLUICE_TRY(put_partition(*entry, row));
     }
@@ -252,6 +343,9 @@ class SqliteStore final : public StateStore {
       next_slice_id = std::max(next_slice_id, id + 1);
     }
     for (const GapRow& row : changes.gaps) SLUICE_TRY(put(sql_.add_gap, entry->no, row));
+    for (const FirstCountRow& row : changes.first_counts) {
+      SLUICE_TRY(put(sql_.add_first_count, entry->no, row));
+    }
     if (next_slice_id == entry->next_slice_id) return {};
     sql_.set_next_slice_id.bind(1, entry->no);
     sql_.set_next_slice_id.bind(2, static_cast<std::int64_t>(next_slice_id));

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "host/base/error.hpp"
 #include "host/state/rows.hpp"
@@ -21,9 +22,21 @@ struct StoreIdentity {
   std::uint64_t host_incarnation = 0;  ///< how often a host has opened it
 };
 
+/// What users said about a job; holds over restarts of the host (interfaces.md, "Who owns a job").
+struct JobSettings {
+  /// Stored by number: append only.
+  enum class Target : std::uint8_t { Started = 0, Paused = 1, Stopped = 2 };
+  Target target = Target::Started;
+  std::string start_from;  ///< where its next start begins instead of its frontier (S7); empty: not
+
+  bool operator==(const JobSettings&) const = default;
+};
+
 struct JobChanges {
   std::string job;
   ChangeSet changes;
+  /// The start positions in it are those of JobSettings::start_from, which is empty from then on.
+  bool start_from_used = false;
 };
 
 /// slicer.md R3. Whichever keeps fewer.
@@ -40,6 +53,15 @@ class StateStore {
 
   /// A job that was never seen is no error: its state is empty.
   virtual Result<JobState> load_job(std::string_view job) = 0;
+
+  /// Slices that recover can run again (S6): parked, and left unfinished when a reset passed them.
+  /// By topic, partition, start; an unknown job has none.
+  virtual Result<std::vector<SliceRow>> recoverable(std::string_view job) = 0;
+
+  /// Of an unknown job: the defaults.
+  virtual Result<JobSettings> settings(std::string_view job) = 0;
+  /// Makes the job known.
+  virtual Result<> set_settings(std::string_view job, const JobSettings& settings) = 0;
 
   /// The next execution of a job, Running; makes the job known.
   virtual Result<ExecutionRow> begin_execution(std::string_view job, ExecutionMode mode,

@@ -2,11 +2,17 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 namespace sluice::state {
 
 StateThread::StateThread(std::unique_ptr<StateStore> store, const Clock& clock,
                          StateThreadOptions options)
-    : clock_{clock}, options_{std::move(options)}, store_{std::move(store)} {
+    : clock_{clock},
+      options_{std::move(options)},
+      store_{std::move(store)},
+      next_commit_{std::chrono::steady_clock::now() -
+                   options_.commit_burst * options_.commit_period} {
   thread_ = std::thread{[this] {
     ::pthread_setname_np(::pthread_self(), "sluice-state");
     loop();
@@ -27,7 +33,11 @@ void StateThread::stop() {
 }
 
 void StateThread::apply(std::string job, ChangeSet changes, Done done) {
-  push(Item{JobChanges{std::move(job), std::move(changes)}, std::move(done), {}});
+  apply(JobChanges{std::move(job), std::move(changes)}, std::move(done));
+}
+
+void StateThread::apply(JobChanges changes, Done done) {
+  push(Item{std::move(changes), std::move(done), {}});
 }
 
 void StateThread::run(Task task) {
@@ -72,7 +82,9 @@ void StateThread::loop() {
   for (;;) {
     std::deque<Item> items = take();
     if (items.empty() && stopping()) return;
-    next_commit_ = std::chrono::steady_clock::now() + options_.commit_period;
+    const auto longest_saved = (options_.commit_burst - 1) * options_.commit_period;
+    next_commit_ = std::max(next_commit_, std::chrono::steady_clock::now() - longest_saved) +
+                   options_.commit_period;
     serve(std::move(items));
     fold_if_due();
   }

@@ -1,7 +1,8 @@
 // The host's state thread: the only one that touches the store's connection. It takes what changed
 // from any thread, commits everything that waits (of all jobs) in one transaction, and answers each
 // ChangeSet when it is durable. Under load commits are a period apart, so that merged rows pay off;
-// when idle they come at once (slicer.md R3).
+// after idle periods a few come at once (slicer.md R3): a job's start needs several, one after the
+// other, before its first slice.
 //
 // When the store cannot be written (disk full, locked), nothing is dropped: the same batch is tried
 // again until it works, frontiers stay uncommitted meanwhile, and on_trouble tells why, once per
@@ -27,7 +28,8 @@
 namespace sluice::state {
 
 struct StateThreadOptions {
-  Milliseconds commit_period{100};  ///< between the beginnings of two commits
+  Milliseconds commit_period{100};  ///< between the beginnings of two commits, in the long run
+  int commit_burst = 4;             ///< so many come at once after as many idle periods
   Milliseconds retry_period{1'000};
   Milliseconds fold_period{10'000};
   std::function<void(const Error&)> on_trouble = [](const Error&) {};
@@ -48,6 +50,7 @@ class StateThread {
 
   /// Any thread. `done` hears Ok when it is durable, Canceled if the thread stopped before that.
   void apply(std::string job, ChangeSet changes, Done done);
+  void apply(JobChanges changes, Done done);
   /// Any thread. Runs with the store after everything that was given before.
   void run(Task task);
   /// Any thread. From now on completed slice records of `job` are folded as they age.

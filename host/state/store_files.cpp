@@ -120,6 +120,19 @@ Result<> check_schema(Database& database, const fs::path& file) {
   return {};
 }
 
+/// Requires: the caller holds the directory's lock. A later schema is left for check_schema.
+Result<> migrate(Database& database, const fs::path& file) {
+  const auto application = database.integer("PRAGMA application_id");
+  if (!application) return application.error();
+  if (*application != kApplicationId) return check_schema(database, file);
+  for (;;) {
+    const auto version = database.integer("PRAGMA user_version");
+    if (!version) return version.error();
+    if (*version < kOldestSchema || *version >= kSchemaVersion) return {};
+    SLUICE_TRY(database.execute(kMigrations[*version - kOldestSchema]));
+  }
+}
+
 Result<> check_pages(Database& database) {
   const auto answer = database.text("PRAGMA quick_check(1)");
   if (!answer) return answer.error();
@@ -184,6 +197,7 @@ Result<OpenedStore> open_store_files(const fs::path& directory) {
   SLUICE_TRY(refuse_missing_or_empty(directory));
   auto database = Database::open(database_file(directory), Access::ReadWrite);
   if (!database) return database.error();
+  SLUICE_TRY(migrate(*database, database_file(directory)));
   SLUICE_TRY(check_schema(*database, database_file(directory)));
   SLUICE_TRY(configure(*database));
   SLUICE_TRY(check_pages(*database));

@@ -15,7 +15,8 @@
 
 namespace sluice::state {
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 5;
+constexpr std::int64_t kOldestSchema = 1;            ///< that is migrated when a host opens it
 constexpr std::int64_t kApplicationId = 0x534C5543;  // "SLUC", as file(1) may show it
 
 struct OpenedStore {

@@ -10,6 +10,14 @@
 namespace sluice::state {
 namespace {
 
+/// `slice_not_completed` and `ledger_of_job` answer these without looking at completed rows.
+constexpr const char* kSlicesByState =
+    "SELECT state, count(*) FROM slice WHERE job = (SELECT no FROM job WHERE name = ?1) AND "
+    "state <> 2 GROUP BY state";
+constexpr const char* kGapsOfNewest =
+    "SELECT count(*) FROM ledger l JOIN job j ON j.no = l.job WHERE j.name = ?1 AND "
+    "l.execution = (SELECT max(number) FROM execution e WHERE e.job = j.no)";
+
 constexpr const char* kOfJob = " WHERE job = (SELECT no FROM job WHERE name = ?1)";
 
 /// A WHERE clause put together from constants; every value of a caller is bound.
@@ -121,7 +129,93 @@ class SqliteReader final : public StoreReader {
     }
   }
 
+  Result<TroubleCounts> trouble(std::string_view job) override {
+    auto slices = database_.prepare(kSlicesByState);
+    if (!slices) return slices.error();
+    slices->bind(1, job);
+    TroubleCounts counts;
+    for (;;) {
+      const auto more = slices->step();
+      if (!more) return more.error();
+      if (!*more) break;
+      add(counts, static_cast<SliceState>(slices->integer(0)),
+          static_cast<std::uint64_t>(slices->integer(1)));
+    }
+    auto gaps = database_.prepare(kGapsOfNewest);
+    if (!gaps) return gaps.error();
+    gaps->bind(1, job);
+    const auto row = gaps->step();
+    if (!row) return row.error();
+    if (*row) counts.gaps = static_cast<std::uint64_t>(gaps->integer(0));
+    return counts;
+  }
+
+  Result<AuditRows> audit_rows(std::string_view job) override {
+    // The rows of one moment: the writer goes on meanwhile.
+    auto moment = Transaction::begin_reading(database_);
+    if (!moment) return moment.error();
+    AuditRows rows;
+    auto newest = executions(job, 1);
+    if (!newest) return newest.error();
+    if (newest->empty()) {
+      return Error{ErrorCode::NotFound, "audit: job " + std::string{job} + " has never run"};
+    }
+    rows.execution = newest->front();
+    SLUICE_TRY(read_lanes(job, rows));
+    auto slices = select<SliceRow>("slice", " AND execution = ?2 AND state IN (2, 5, 6, 7)", job);
+    if (!slices) return slices.error();
+    slices->bind(2, static_cast<std::int64_t>(rows.execution.number));
+    auto settled = read_rows<SliceRow>(database_, *slices);
+    if (!settled) return settled.error();
+    rows.slices = *std::move(settled);
+    auto ledger = select<GapRow>("ledger", " AND execution = ?2", job);
+    if (!ledger) return ledger.error();
+    ledger->bind(2, static_cast<std::int64_t>(rows.execution.number));
+    auto gaps = read_rows<GapRow>(database_, *ledger);
+    if (!gaps) return gaps.error();
+    rows.gaps = *std::move(gaps);
+    return rows;
+  }
+
  private:
+  Result<> read_lanes(std::string_view job, AuditRows& rows) {
+    auto statement = database_.prepare("SELECT " + columns_of<PartitionRow>().names +
+                                       ", reset_id FROM frontier" + kOfJob);
+    if (!statement) return statement.error();
+    statement->bind(1, job);
+    for (;;) {
+      const auto more = statement->step();
+      if (!more) return more.error();
+      if (!*more) return {};
+      AuditLane lane;
+      ColumnReader reader{*statement, 0};
+      visit_columns(lane.row, reader);
+      reader("reset_id", lane.reset_id);
+      if (!reader.good()) return damaged(database_.handle(), "a number is out of its range");
+      rows.lanes.push_back(std::move(lane));
+    }
+  }
+
+  static void add(TroubleCounts& counts, SliceState state, std::uint64_t slices) {
+    switch (state) {
+      case SliceState::Retrying:
+      case SliceState::Isolating:
+        counts.failed += slices;
+        break;
+      case SliceState::Parked:
+        counts.parked += slices;
+        break;
+      case SliceState::DeadLettered:
+        counts.dead_lettered += slices;
+        break;
+      case SliceState::Skipped:
+        counts.skipped += slices;
+        break;
+      default:
+        break;
+    }
+  }
+
   static std::int64_t page(std::uint32_t rows_max) { return std::min(rows_max, kPageRowsMax); }
 
   template <typename Row>

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/base/error.hpp"
+#include "host/state/audit.hpp"
 #include "host/state/rows.hpp"
 
 namespace sluice::state {
@@ -43,6 +44,15 @@ struct GapPage {
 
 constexpr std::uint32_t kPageRowsMax = 10'000;
 
+/// Rows that stand for trouble, of all executions; and the ledger's, of the newest one.
+struct TroubleCounts {
+  std::uint64_t failed = 0;  ///< retrying, halted or isolating
+  std::uint64_t parked = 0;
+  std::uint64_t dead_lettered = 0;
+  std::uint64_t skipped = 0;
+  std::uint64_t gaps = 0;
+};
+
 class StoreReader {
  public:
   virtual ~StoreReader() = default;
@@ -56,6 +66,10 @@ class StoreReader {
   virtual Result<std::vector<SliceRow>> slices(std::string_view job, const SliceQuery& query) = 0;
   /// Last recorded first.
   virtual Result<GapPage> gaps(std::string_view job, const GapQuery& query) = 0;
+  virtual Result<TroubleCounts> trouble(std::string_view job) = 0;
+  /// What audit() judges, of one moment. All of it at once: retention bounds the completed rows.
+  /// NotFound: the job has never run.
+  virtual Result<AuditRows> audit_rows(std::string_view job) = 0;
 };
 
 /// A store that does not exist, or is not ours, is an error.

@@ -3,7 +3,10 @@
 #include <signal.h>
 #include <string.h>
 
+#include <algorithm>
 #include <array>
+#include <sstream>
+#include <string_view>
 
 #include "host/base/assert.hpp"
 
@@ -34,14 +37,34 @@ std::string seconds(Milliseconds time) {
   return std::to_string(time.count() / 1000) + " s";
 }
 
+/// `fragile_processor.so+0x1a2b`: the first frame outside the system's libraries, else the first.
+/// Empty without frames.
+std::string place_of(const ipc::CrashNote& note) {
+  const auto base_name = [](const ipc::CrashFrame& frame) {
+    return frame.module.substr(frame.module.rfind('/') + 1);
+  };
+  const auto is_own = [&](const ipc::CrashFrame& frame) {
+    const auto name = base_name(frame);
+    return !name.empty() && !name.starts_with("lib") && !name.starts_with("ld-");
+  };
+  auto frame = std::find_if(note.frames.begin(), note.frames.end(), is_own);
+  if (frame == note.frames.end()) frame = note.frames.begin();
+  if (frame == note.frames.end() || frame->module.empty()) return {};
+  std::ostringstream text;
+  text << base_name(*frame) << "+0x" << std::hex << frame->offset;
+  return text.str();
+}
+
 void name_slice(Accusation& accusation, const LastWords& words) {
   if (words.note) {
     accusation.slice_id = words.note->slice_id;
     accusation.offset = words.note->offset;
+    accusation.position = words.note->position;
     accusation.phase = words.note->phase;
   } else if (words.pulse) {
     accusation.slice_id = words.pulse->slice_id;
     accusation.offset = words.pulse->offset;
+    accusation.position = words.pulse->position;
     accusation.phase = words.pulse->phase;
   }
 }
@@ -64,9 +87,46 @@ void judge_signal(Accusation& accusation, const LastWords& words) {
   }
   accusation.cause = LossCause::Crash;
   accusation.text = signal_name(number) + " in " + std::string{ipc::phase_name(accusation.phase)};
+  const std::string place = words.note ? place_of(*words.note) : std::string{};
+  if (!place.empty()) accusation.text += " at " + place;
   const bool task_thread = !words.note || words.note->thread == ipc::CrashThread::Task;
   if (!task_thread) accusation.text += " (not on the task thread)";
   if (is_fault(number) && task_thread) accusation.blame = slicer::Blame::Record;
+}
+
+/// What a worker must show next, and since when it has shown nothing.
+struct Expected {
+  enum class What : std::uint8_t { Nothing, Answer, Turn };
+
+  What what = What::Nothing;
+  std::string_view of;
+  Milliseconds since{0};
+  Milliseconds limit{0};
+
+  Milliseconds due() const { return since + limit; }
+};
+
+Expected expected(const std::optional<ipc::Pulse>& pulse, Workload workload, const Deadlines& since,
+                  const SupervisorOptions& options) {
+  if (!pulse || pulse->loops == 0) {
+    // Before the first turn of the loop: loading, or starting the plugins.
+    const bool starting = pulse && pulse->phase == ipc::Phase::Start;
+    return {Expected::What::Answer, starting ? "start" : "loading", since.call_since,
+            starting ? options.call_timeout : options.load_timeout};
+  }
+  const auto phase = ipc::phase_name(pulse->phase);
+  switch (pulse->phase) {
+    case ipc::Phase::Idle:
+      if (workload == Workload::None) return {};
+      [[fallthrough]];
+    case ipc::Phase::Fetch:
+    case ipc::Phase::Wait:
+      return {Expected::What::Turn, phase, since.loop_since, options.loop_timeout};
+    case ipc::Phase::Stop:
+      return {Expected::What::Answer, phase, since.call_since, options.stop_timeout};
+    default:
+      return {Expected::What::Answer, phase, since.call_since, options.call_timeout};
+  }
 }
 
 }  // namespace
@@ -83,31 +143,31 @@ std::optional<Ending> overdue(const std::optional<ipc::Pulse>& pulse, Workload w
   if (stop_sent && now - since.stop_since >= options.stop_timeout) {
     return Ending{LossCause::StopTimeout, "has not stopped for " + seconds(options.stop_timeout)};
   }
-  if (!pulse || pulse->loops == 0) {
-    // Before the first turn of the loop: loading, or starting the plugins.
-    const bool starting = pulse && pulse->phase == ipc::Phase::Start;
-    const Milliseconds limit = starting ? options.call_timeout : options.load_timeout;
-    if (now - since.call_since < limit) return std::nullopt;
-    return Ending{LossCause::Hang, std::string{"no answer from "} +
-                                       (starting ? "start" : "loading") + " for " + seconds(limit)};
-  }
-  const std::string phase{ipc::phase_name(pulse->phase)};
-  switch (pulse->phase) {
-    case ipc::Phase::Idle:
-      if (workload == Workload::None) return std::nullopt;
-      [[fallthrough]];
-    case ipc::Phase::Fetch:
-    case ipc::Phase::Wait:
-      if (now - since.loop_since < options.loop_timeout) return std::nullopt;
-      return Ending{LossCause::Hang,
-                    "its loop stands still in " + phase + " for " + seconds(options.loop_timeout)};
-    default: {
-      const Milliseconds limit =
-          pulse->phase == ipc::Phase::Stop ? options.stop_timeout : options.call_timeout;
-      if (now - since.call_since < limit) return std::nullopt;
-      return Ending{LossCause::Hang, "no answer from " + phase + " for " + seconds(limit)};
-    }
-  }
+  const auto next = expected(pulse, workload, since, options);
+  if (next.what == Expected::What::Nothing || now < next.due()) return std::nullopt;
+  const std::string of{next.of};
+  const auto limit = seconds(next.limit);
+  return Ending{LossCause::Hang, next.what == Expected::What::Turn
+                                     ? "its loop stands still in " + of + " for " + limit
+                                     : "no answer from " + of + " for " + limit};
+}
+
+std::optional<Milliseconds> due_at(const std::optional<ipc::Pulse>& pulse, Workload workload,
+                                   bool stop_sent, const Deadlines& since,
+                                   const SupervisorOptions& options) {
+  std::optional<Milliseconds> due;
+  if (stop_sent) due = since.stop_since + options.stop_timeout;
+  const auto next = expected(pulse, workload, since, options);
+  if (next.what != Expected::What::Nothing) due = std::min(due.value_or(next.due()), next.due());
+  return due;
+}
+
+// The coarse clock of pulses is behind the fine one by up to a tick of the kernel.
+Milliseconds call_began(const ipc::Pulse& pulse, Milliseconds looked_before, Milliseconds now) {
+  constexpr Milliseconds kCoarse{5};
+  const auto said_ns = std::max(pulse.phase_since_ns, pulse.deadline_extended_ns);
+  const auto said = Milliseconds{static_cast<std::int64_t>(said_ns / 1'000'000)} + kCoarse;
+  return said > looked_before && said < now ? said : now;
 }
 
 Accusation judge(const LastWords& words) {
@@ -119,9 +179,12 @@ Accusation judge(const LastWords& words) {
   } else if (words.ending) {
     accusation.cause = words.ending->cause;
     accusation.text = words.ending->text;
-    // While Kafka is away everything may hang, whatever the record.
+    const std::string place = words.note ? place_of(*words.note) : std::string{};
+    if (!place.empty()) accusation.text += ", at " + place;
+    // While Kafka is away everything may hang, whatever the record; a process that somebody has
+    // stopped does not hang at all.
     if (accusation.cause == LossCause::Hang && in_plugin(accusation.phase) &&
-        words.kafka == KafkaState::Answering) {
+        words.kafka == KafkaState::Answering && words.ending->stall != Stall::Stopped) {
       accusation.blame = slicer::Blame::Record;
     }
   } else {

@@ -19,6 +19,7 @@ namespace sluice::supervisor {
 struct Ending {
   LossCause cause = LossCause::Hang;
   std::string text;
+  std::optional<Stall> stall = std::nullopt;  ///< what it looked like then, if it was looked at
 };
 
 /// When the three clocks of a worker were wound up last.
@@ -34,6 +35,14 @@ bool same_call(const ipc::Pulse& before, const ipc::Pulse& now);
 std::optional<Ending> overdue(const std::optional<ipc::Pulse>& pulse, Workload workload,
                               bool stop_sent, const Deadlines& since,
                               const SupervisorOptions& options, Milliseconds now);
+/// When overdue() has something to say if nothing changes; nothing: never.
+std::optional<Milliseconds> due_at(const std::optional<ipc::Pulse>& pulse, Workload workload,
+                                   bool stop_sent, const Deadlines& since,
+                                   const SupervisorOptions& options);
+
+/// When the call of a pulse that is new to us began: by the worker's own word where that lies
+/// between our last look and now, else now. So its deadline is exact, whenever we look.
+Milliseconds call_began(const ipc::Pulse& pulse, Milliseconds looked_before, Milliseconds now);
 
 /// All that is known about a worker when it has been reaped.
 struct LastWords {

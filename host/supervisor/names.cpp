@@ -1,3 +1,4 @@
+#include "host/supervisor/stall.hpp"
 #include "host/supervisor/supervisor.hpp"
 
 namespace sluice::supervisor {
@@ -29,6 +30,22 @@ std::string_view worker_state_name(WorkerState state) {
       return "BLOCKED";
   }
   return "UNKNOWN";
+}
+
+std::string_view stall_name(Stall stall) {
+  switch (stall) {
+    case Stall::Spinning:
+      return "spinning";
+    case Stall::Blocked:
+      return "blocked";
+    case Stall::Stopped:
+      return "stopped";
+    case Stall::Uninterruptible:
+      return "uninterruptible";
+    case Stall::Ended:
+      return "ended";
+  }
+  return "unknown";
 }
 
 }  // namespace sluice::supervisor

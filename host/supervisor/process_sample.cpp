@@ -13,6 +13,9 @@
 namespace sluice::supervisor {
 namespace {
 
+/// Less CPU than this between two samples is no spinning.
+constexpr std::uint64_t kBurntMs = 20;
+
 // Places in /proc/PID/stat counted from the state letter, which is the first after the name in
 // parentheses (proc(5) counts it as field 3).
 constexpr std::size_t kUserTicks = 11;
@@ -58,7 +61,8 @@ std::uint64_t number(std::string_view text) {
 }  // namespace
 
 Result<ProcSample> sample_process(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const std::string id = std::to_string(pid);
+  const std::string path = "/proc/" + id + "/task/" + id + "/stat";
   auto stat = read_file(path);
   if (!stat) return stat.error();
   std::array<std::string_view, kFields> fields;
@@ -76,22 +80,6 @@ Result<ProcSample> sample_process(pid_t pid) {
   return sample;
 }
 
-std::string_view stall_name(Stall stall) {
-  switch (stall) {
-    case Stall::Spinning:
-      return "spinning";
-    case Stall::Blocked:
-      return "blocked";
-    case Stall::Stopped:
-      return "stopped";
-    case Stall::Uninterruptible:
-      return "uninterruptible";
-    case Stall::Ended:
-      return "ended";
-  }
-  return "unknown";
-}
-
 Stall classify_stall(const ProcSample& earlier, const ProcSample& later) {
   switch (later.state) {
     case 'T':
@@ -105,7 +93,7 @@ Stall classify_stall(const ProcSample& earlier, const ProcSample& later) {
     default:
       break;
   }
-  const bool burnt = later.cpu_ms > earlier.cpu_ms;
+  const bool burnt = later.cpu_ms >= earlier.cpu_ms + kBurntMs;
   return burnt || later.state == 'R' ? Stall::Spinning : Stall::Blocked;
 }
 

@@ -19,17 +19,6 @@ namespace {
 
 using ipc::OwnedFd;
 
-struct Pipe {
-  OwnedFd read_end;
-  OwnedFd write_end;
-};
-
-Result<Pipe> create_pipe(const char* what) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return io_error("create pipe", what, errno);
-  return Pipe{OwnedFd{ends[0]}, OwnedFd{ends[1]}};
-}
-
 Result<> set_nonblocking(const OwnedFd& fd, const char* what) {
   if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return io_error("set non-blocking", what, errno);
   return {};
@@ -121,9 +110,7 @@ Error abandon(pid_t pid, int errno_value) {
 }  // namespace
 
 Result<HostAlivePipe> create_host_alive_pipe() {
-  auto pipe = create_pipe("host alive");
-  if (!pipe) return pipe.error();
-  return HostAlivePipe{std::move(pipe->read_end), std::move(pipe->write_end)};
+  return create_pipe("host alive");
 }
 
 Result<SpawnedWorker> spawn_worker(const SpawnRequest& request) {

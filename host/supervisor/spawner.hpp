@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "host/base/error.hpp"
+#include "host/base/pipe.hpp"
 #include "ipc/owned_fd.hpp"
 #include "ipc/worker_fds.hpp"
 
@@ -22,10 +23,7 @@ namespace sluice::supervisor {
 
 /// Held by the host for life. A worker reads end of file from its copy of `read_end` when the host
 /// is gone, however it went.
-struct HostAlivePipe {
-  ipc::OwnedFd read_end;
-  ipc::OwnedFd write_end;
-};
+using HostAlivePipe = Pipe;
 Result<HostAlivePipe> create_host_alive_pipe();
 
 /// All descriptors stay the caller's; they are duplicated into the worker.

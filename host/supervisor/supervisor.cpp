@@ -15,8 +15,10 @@ struct Supervisor::Worker {
   SlotStatus shown;
   bool wanted = false;  ///< respawned after a loss
   bool stop_sent = false;
+  bool refreshing = false;  ///< stopped only to be started again
   Workload workload = Workload::None;
   std::optional<ipc::Pulse> pulse;
+  Milliseconds looked_at{0};   ///< at its pulse
   Milliseconds call_since{0};  ///< phase, slice, offset, call or keep_alive changed last
   Milliseconds loop_since{0};  ///< the loop turned last
   Milliseconds stop_since{0};
@@ -25,6 +27,7 @@ struct Supervisor::Worker {
   std::optional<ipc::CrashNote> note;
   std::optional<Milliseconds> noted_at;
   std::optional<Ending> ending;         ///< why we end it
+  std::optional<Stall> stall;           ///< what the process looked like last
   std::optional<Milliseconds> kill_at;  ///< SIGKILL after SIGABRT
 
   bool alive() const {
@@ -44,7 +47,21 @@ struct Supervisor::Worker {
     if (stop_sent) stop_since = now;
   }
   Deadlines deadlines() const { return {call_since, loop_since, stop_since}; }
+  std::optional<Milliseconds> next_due(const SupervisorOptions& options) const;
+  SlotStatus seen() const;
 };
+
+/// As people see it: with what its pulse says, which overdue() (judgement.cpp) judges.
+SlotStatus Supervisor::Worker::seen() const {
+  SlotStatus status = shown;
+  if (!judged() || !pulse) return status;
+  status.phase = pulse->phase;
+  const bool loop_only = pulse->phase == ipc::Phase::Idle || pulse->phase == ipc::Phase::Fetch ||
+                         pulse->phase == ipc::Phase::Wait;
+  const bool resting = pulse->phase == ipc::Phase::Idle && workload == Workload::None;
+  if (!resting) status.still_since = loop_only ? loop_since : call_since;
+  return status;
+}
 
 Supervisor::Supervisor(const SupervisorOptions& options, Random random)
     : workers_(options.slots),
@@ -75,6 +92,7 @@ void Supervisor::spawn(Worker& worker, Milliseconds now, std::vector<Action>& ac
   worker.shown.incarnation = next_incarnation_++;
   worker.enter(WorkerState::Spawning, now);
   worker.reset_deadlines(now);
+  worker.looked_at = now;
   actions.emplace_back(Spawn{worker.shown.slot, worker.shown.incarnation});
 }
 
@@ -100,7 +118,7 @@ void Supervisor::spawn_failed(Slot slot, std::uint64_t incarnation, std::string 
   Accusation accusation;
   accusation.cause = LossCause::SpawnFailed;
   accusation.text = std::move(why);
-  bury(*worker, std::move(accusation), now, actions);
+  bury(*worker, std::move(accusation), LastTask::Work, now, actions);
 }
 
 void Supervisor::ready(Slot slot, std::uint64_t incarnation, Milliseconds now) {
@@ -122,7 +140,10 @@ void Supervisor::pulse(Slot slot, std::uint64_t incarnation, const ipc::Pulse& p
   }
   worker->workload = workload;
   if (!worker->pulse || worker->pulse->loops != pulse.loops) worker->loop_since = now;
-  if (!worker->pulse || !same_call(*worker->pulse, pulse)) worker->call_since = now;
+  if (!worker->pulse || !same_call(*worker->pulse, pulse)) {
+    worker->call_since = call_began(pulse, worker->looked_at, now);
+  }
+  worker->looked_at = now;
   worker->pulse = pulse;
   if (worker->shown.state == WorkerState::Ready && pulse.phase != ipc::Phase::Idle) {
     worker->enter(WorkerState::Running, now);
@@ -138,8 +159,8 @@ void Supervisor::crash_noted(Slot slot, std::uint64_t incarnation, const ipc::Cr
   if (worker->judged()) worker->enter(WorkerState::Crashed, now);
 }
 
-void Supervisor::exited(Slot slot, std::uint64_t incarnation, ExitStatus status, Milliseconds now,
-                        std::vector<Action>& actions) {
+void Supervisor::exited(Slot slot, std::uint64_t incarnation, ExitStatus status, LastTask task,
+                        Milliseconds now, std::vector<Action>& actions) {
   Worker* worker = find(slot, incarnation);
   if (worker == nullptr) return;
   LastWords words;
@@ -158,26 +179,41 @@ void Supervisor::exited(Slot slot, std::uint64_t incarnation, ExitStatus status,
     actions.emplace_back(
         JobFailed{"worker " + std::to_string(slot) + " refused its configuration (exit code 78)"});
   }
-  bury(*worker, std::move(accusation), now, actions);
+  bury(*worker, std::move(accusation), task, now, actions);
+}
+
+void Supervisor::refresh(Slot slot, std::uint64_t incarnation, Milliseconds now,
+                         std::vector<Action>& actions) {
+  Worker* worker = find(slot, incarnation);
+  if (worker == nullptr || !worker->judged() || worker->stop_sent) return;
+  worker->refreshing = true;
+  send_stop(*worker, now, actions);
 }
 
 /// Reaped: only now may anything of it go to others.
-void Supervisor::bury(Worker& worker, Accusation accusation, Milliseconds now,
+void Supervisor::bury(Worker& worker, Accusation accusation, LastTask task, Milliseconds now,
                       std::vector<Action>& actions) {
   SlotStatus& shown = worker.shown;
   const bool healthy = worker.was_ready && now - worker.ready_since >= options_.healthy_after;
   if (healthy || accusation.cause == LossCause::Stopped) shown.losses_in_a_row = 0;
-  if (accusation.cause != LossCause::Stopped) ++shown.losses_in_a_row;
-  shown.last_loss = accusation;
-  shown.pid = 0;
+  const bool as_planned = task == LastTask::IsolatedPart ||
+                          (worker.refreshing && accusation.cause == LossCause::Stopped);
+  if (accusation.cause != LossCause::Stopped && !as_planned) ++shown.losses_in_a_row;
+  // A stop that was asked for is no loss, and must not hide the one that led to it (F3).
+  if (accusation.cause != LossCause::Stopped) shown.last_loss = accusation;
   worker.kill_at.reset();
-  actions.emplace_back(Lost{shown.slot, shown.incarnation, std::move(accusation)});
+  actions.emplace_back(
+      Lost{shown.slot, shown.incarnation, std::move(accusation), std::exchange(shown.pid, 0)});
   if (!worker.wanted || draining_ || failed_) {
     worker.enter(WorkerState::Empty, now);
     shown.respawn_at.reset();
     return say_drained(actions);
   }
   worker.enter(WorkerState::Waiting, now);
+  if (as_planned) {
+    shown.respawn_at = now;
+    return spawn(worker, now, actions);
+  }
   const Milliseconds from = worker.noted_at.value_or(now);
   shown.respawn_at = std::max(now, from + backoff(shown.losses_in_a_row));
 }
@@ -199,6 +235,10 @@ void Supervisor::end(Worker& worker, Ending ending, Milliseconds now,
   if (worker.ending || worker.shown.state == WorkerState::Spawning) return;
   const bool gently = ending.cause == LossCause::Hang || ending.cause == LossCause::StopTimeout;
   const SlotStatus& shown = worker.shown;
+  if (gently && worker.stall) {
+    ending.stall = worker.stall;
+    ending.text += ", the process is " + std::string{stall_name(*worker.stall)};
+  }
   actions.emplace_back(
       Signal{shown.slot, shown.incarnation, gently ? SIGABRT : SIGKILL, ending.text});
   worker.ending = std::move(ending);
@@ -223,6 +263,11 @@ void Supervisor::memory(Slot slot, std::uint64_t incarnation, std::uint64_t rss_
       {LossCause::Memory, "uses " + std::to_string(rss_bytes) + " bytes, worker.memory.max is " +
                               std::to_string(options_.memory_bytes_max)},
       now, actions);
+}
+
+void Supervisor::stall(Slot slot, std::uint64_t incarnation, Stall stall) {
+  Worker* worker = find(slot, incarnation);
+  if (worker != nullptr) worker->stall = stall;
 }
 
 void Supervisor::kafka(KafkaState state) {
@@ -266,6 +311,20 @@ void Supervisor::tick(Worker& worker, Milliseconds now, std::vector<Action>& act
   } else if (shown.state == WorkerState::Killed && now - shown.since >= options_.blocked_after) {
     worker.enter(WorkerState::Blocked, now);
   }
+}
+
+std::optional<Milliseconds> Supervisor::Worker::next_due(const SupervisorOptions& options) const {
+  if (shown.state == WorkerState::Waiting) return shown.respawn_at;
+  return judged() ? due_at(pulse, workload, stop_sent, deadlines(), options) : kill_at;
+}
+
+std::optional<Milliseconds> Supervisor::next_due() const {
+  std::optional<Milliseconds> next;
+  for (const Worker& worker : workers_) {
+    const auto due = worker.next_due(options_);
+    if (due) next = std::min(next.value_or(*due), *due);
+  }
+  return next;
 }
 
 void Supervisor::send_stop(Worker& worker, Milliseconds now, std::vector<Action>& actions) {
@@ -320,7 +379,7 @@ void Supervisor::say_drained(std::vector<Action>& actions) {
 std::vector<SlotStatus> Supervisor::status() const {
   std::vector<SlotStatus> all;
   all.reserve(workers_.size());
-  for (const Worker& worker : workers_) all.push_back(worker.shown);
+  for (const Worker& worker : workers_) all.push_back(worker.seen());
   return all;
 }
 

@@ -22,6 +22,7 @@
 #include "host/slicer/accusation.hpp"
 #include "host/slicer/topic_partition.hpp"
 #include "host/supervisor/exit_status.hpp"
+#include "host/supervisor/stall.hpp"
 #include "ipc/crash_note.hpp"
 #include "ipc/pulse.hpp"
 
@@ -67,6 +68,10 @@ std::string_view worker_state_name(WorkerState state);
 /// Whether the host has slices in this worker's ring: an idle loop may sleep, a loaded one may not.
 enum class Workload : std::uint8_t { None, InFlight };
 
+/// What the worker that has gone was doing. Parts of an isolated slice are run to see which of them
+/// kills: their deaths start no back-off (F3.1).
+enum class LastTask : std::uint8_t { Work, IsolatedPart };
+
 /// Whether brokers answer: a hang while they do not blames nobody (F2).
 enum class KafkaState : std::uint8_t { Answering, Away };
 
@@ -92,6 +97,7 @@ struct Lost {
   Slot slot = 0;
   std::uint64_t incarnation = 0;
   Accusation accusation;
+  std::int32_t pid = 0;  ///< 0: never ran
 };
 /// A worker says that the configuration is wrong (exit 78): no restart.
 struct JobFailed {
@@ -109,10 +115,15 @@ struct SlotStatus {
   std::int32_t pid = 0;
   std::uint32_t restarts = 0;         ///< spawns after the first
   std::uint32_t losses_in_a_row = 0;  ///< since it was last healthy
+  /// Never Stopped: an end that was asked for is no loss.
   std::optional<Accusation> last_loss;
   Milliseconds since{0};  ///< when it entered this state
   std::optional<Milliseconds> respawn_at;
   std::uint64_t rss_bytes = 0;
+  ipc::Phase phase = ipc::Phase::Idle;  ///< by its pulse
+  /// Since when it has work in hand and shows nothing new: the same call, or a loop that does not
+  /// turn. Nothing: idle, or not judged by its pulse (any more).
+  std::optional<Milliseconds> still_since;
 };
 
 class Supervisor {
@@ -129,29 +140,36 @@ class Supervisor {
   void spawn_failed(Slot slot, std::uint64_t incarnation, std::string why, Milliseconds now,
                     std::vector<Action>& actions);
   void ready(Slot slot, std::uint64_t incarnation, Milliseconds now);
-  /// The worker's pulse, whenever the host looks (every tick).
+  /// The worker's pulse, whenever the host looks (before every tick).
   void pulse(Slot slot, std::uint64_t incarnation, const ipc::Pulse& pulse, Workload workload,
              Milliseconds now);
   /// The doorbell brought a crash note: the replacement's back-off begins now, the rest at the
   /// reap.
   void crash_noted(Slot slot, std::uint64_t incarnation, const ipc::CrashNote& note,
                    Milliseconds now);
-  /// waitid returned: the process is gone. Read its crash note again before.
-  void exited(Slot slot, std::uint64_t incarnation, ExitStatus status, Milliseconds now,
-              std::vector<Action>& actions);
+  /// waitid returned: the process is gone. Read its crash note and its pulse again before.
+  void exited(Slot slot, std::uint64_t incarnation, ExitStatus status, LastTask task,
+              Milliseconds now, std::vector<Action>& actions);
+  /// Another process in its place: STOP, and a spawn without back-off when it is reaped.
+  void refresh(Slot slot, std::uint64_t incarnation, Milliseconds now,
+               std::vector<Action>& actions);
   /// Wrote garbage (HostChannel::drain or slicer::Violation): killed at once.
   void violation(Slot slot, std::uint64_t incarnation, std::string rule, Milliseconds now,
                  std::vector<Action>& actions);
   void memory(Slot slot, std::uint64_t incarnation, std::uint64_t rss_bytes, Milliseconds now,
               std::vector<Action>& actions);
+  /// What the process looks like from outside, before each tick: nobody can tell once it is killed.
+  void stall(Slot slot, std::uint64_t incarnation, Stall stall);
   void kafka(KafkaState state);
   /// The host knows that it was not running (SIGCONT, suspend); tick() also sees it by itself.
   void host_stalled(Milliseconds now);
   void set_slots(std::uint32_t slots, Milliseconds now, std::vector<Action>& actions);
   /// STOP to all, SIGABRT and SIGKILL to those that are not gone in time, then Drained.
   void drain(Milliseconds now, std::vector<Action>& actions);
-  /// Deadlines and respawns; every 100 ms.
+  /// Deadlines and respawns; every 100 ms, and at next_due().
   void tick(Milliseconds now, std::vector<Action>& actions);
+  /// When tick() has something to do, if no event comes before; nothing: it has not.
+  std::optional<Milliseconds> next_due() const;
 
   // --- Status
   std::vector<SlotStatus> status() const;
@@ -173,7 +191,8 @@ class Supervisor {
 
   Worker* find(Slot slot, std::uint64_t incarnation);
   void spawn(Worker& worker, Milliseconds now, std::vector<Action>& actions);
-  void bury(Worker& worker, Accusation accusation, Milliseconds now, std::vector<Action>& actions);
+  void bury(Worker& worker, Accusation accusation, LastTask task, Milliseconds now,
+            std::vector<Action>& actions);
   Milliseconds backoff(std::uint32_t losses);
   void end(Worker& worker, Ending ending, Milliseconds now, std::vector<Action>& actions);
   void tick(Worker& worker, Milliseconds now, std::vector<Action>& actions);

@@ -17,6 +17,7 @@ constexpr std::size_t kSpareRunsMax = 64;
 void SliceRun::clear_counts() {
   counts = {};
   errants.clear();
+  failure.reset();
 }
 
 const sluice_record* SliceRun::find(std::int64_t offset) const {
@@ -48,7 +49,7 @@ SliceRun* FlushGroup::find(std::uint64_t slice_id) {
 
 bool FlushGroup::has_partial_stable_run() const {
   return std::any_of(runs_.begin(), runs_.end(), [](const SliceRun& run) {
-    return !run.is_complete && run.slice->has(ipc::kStable);
+    return !run.is_complete && run.slice->is_indivisible();
   });
 }
 

@@ -10,11 +10,13 @@
 #include <sluice/abi.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "host/worker/plugin_failure.hpp"
 #include "host/worker/record_source.hpp"
 #include "host/worker/slice_work.hpp"
 #include "host/worker/start_parameters.hpp"
@@ -29,6 +31,7 @@ struct ErrantRecord {
   std::string plugin;
   std::string stage;
   std::string why;
+  bool has_letter = false;  ///< its dead letter is on its way
 };
 
 /// The records of one slice in a group.
@@ -41,6 +44,8 @@ struct SliceRun {
   std::vector<std::uint64_t> batch_bytes;
   RecordCounts counts;
   std::vector<ErrantRecord> errants;  ///< by offset, each once
+  /// Flushed, but it may not be passed: a dead letter could not be written.
+  std::unique_ptr<PluginFailure> failure;
 
   void clear_counts();
   /// The record of that offset, if it is of this run.

@@ -26,8 +26,9 @@ std::string at_offset(const PartitionFeed& feed, std::int64_t offset) {
 }  // namespace
 
 GroupRunner::GroupRunner(const StartParameters& parameters, std::vector<ChainLink> links,
-                         SliceIntake& intake, Outbox& outbox, ipc::WorkerChannel& channel,
-                         LogPipe& log, Patience& patience, const TaskTime& time)
+                         dead_letter::OpenOutlet open_outlet, SliceIntake& intake, Outbox& outbox,
+                         ipc::WorkerChannel& channel, LogPipe& log, Patience& patience,
+                         const TaskTime& time)
     : parameters_{parameters},
       intake_{intake},
       outbox_{outbox},
@@ -36,7 +37,9 @@ GroupRunner::GroupRunner(const StartParameters& parameters, std::vector<ChainLin
       patience_{patience},
       time_{time},
       context_{*this, channel.pulse(), log, false},
-      chain_{chain_options(parameters), std::move(links), context_, patience, time} {}
+      chain_{chain_options(parameters), std::move(links), context_, patience, time},
+      errant_writer_{parameters, std::move(open_outlet), intake, outbox, channel, log, patience,
+                     time} {}
 
 void GroupRunner::free_unused_blocks() {
   if (group_.empty() && pending_.empty()) group_.free_blocks();
@@ -64,6 +67,7 @@ bool GroupRunner::run_batch(Assignment& assignment) {
 /// One batch through the chain, and what became of it into the run.
 CallEnd GroupRunner::send(SliceRun& run, std::span<const sluice_record> records,
                           std::uint64_t bytes) {
+  if (run.slice->verdict) return set_aside(run, records, bytes);
   RecordCounts counts;
   channel_.counters().add(Counter::Batches);
   const CallEnd end =
@@ -82,6 +86,20 @@ CallEnd GroupRunner::send(SliceRun& run, std::span<const sluice_record> records,
   return CallEnd::Ok;
 }
 
+/// No plugin sees these records again: they become dead letters with the verdict's reason (F3).
+CallEnd GroupRunner::set_aside(SliceRun& run, std::span<const sluice_record> records,
+                               std::uint64_t bytes) {
+  const ipc::FailureText& why = run.slice->verdict->text;
+  for (const sluice_record& record : records) {
+    run.add_errant({&record, why.plugin, why.stage, why.message});
+  }
+  RecordCounts counts;
+  counts.records = static_cast<std::uint32_t>(records.size());
+  counts.bytes = bytes;
+  run.counts.add(counts);
+  return CallEnd::Ok;
+}
+
 void GroupRunner::finish_slice(Assignment& assignment) {
   PartitionFeed& feed = assignment.feed;
   if (group_.empty()) group_.set_first_put(time_.now_us());
@@ -92,8 +110,9 @@ void GroupRunner::finish_slice(Assignment& assignment) {
 
 bool GroupRunner::is_flush_due(bool at_slice_end) const {
   if (group_.empty()) return false;
-  // A slice that must run as it is ends before the flush, as long as memory allows (slicer.md C5).
-  if (group_.has_partial_stable_run()) return group_.bytes() >= 2 * parameters_.flush.bytes_max;
+  // A slice that must run as it is ends before the flush (slicer.md C5), whatever it weighs; but
+  // one that waits for its records must not let those of others pile up in memory.
+  if (group_.has_partial_stable_run()) return at_slice_end && group_.is_full(parameters_.flush);
   const std::int64_t age_us = time_.now_us() - group_.first_put_us();
   const bool is_due = group_.is_full(parameters_.flush) ||
                       context_.flush_requested.load(std::memory_order_relaxed) ||
@@ -102,39 +121,70 @@ bool GroupRunner::is_flush_due(bool at_slice_end) const {
   return at_slice_end && age_us >= kCheapFlushFactor * last_flush_us_;
 }
 
+bool GroupRunner::is_flush_overdue() const {
+  if (!group_.has_complete_run() || !group_.has_partial_stable_run()) return false;
+  const std::int64_t age_us = time_.now_us() - group_.first_put_us();
+  return age_us >= std::int64_t{parameters_.flush.interval_ms} * 1000;
+}
+
 CallEnd GroupRunner::flush() {
   if (group_.empty()) return CallEnd::Ok;
-  PhaseTimes times;
-  if (group_.records() > 0) {  // else nothing was put: slices of holes only
-    const CallEnd end = chain_.flush(times);
-    channel_.pulse().enter(Phase::Fetch);
-    if (end == CallEnd::Interrupted) return end;
-    if (end == CallEnd::Failed || errant_failure_) {
-      fail_group();
-      return CallEnd::Ok;
-    }
-    last_flush_us_ = static_cast<std::int64_t>(times.flush_us);
+  if (group_.has_partial_stable_run()) {
+    give_up();
+    return CallEnd::Ok;
   }
+  if (group_.runs().back().slice->has(ipc::kProbe)) {
+    end_probe();
+    return CallEnd::Ok;
+  }
+  PhaseTimes times;
+  const CallEnd end = flush_chain(times);
+  if (end == CallEnd::Interrupted) return end;
+  if (end == CallEnd::Failed) {
+    fail_group();
+    return CallEnd::Ok;
+  }
+  if (errant_writer_.write(group_.runs(), times) != CallEnd::Ok) return CallEnd::Interrupted;
   settle(times);
   return CallEnd::Ok;
 }
 
-/// Everything in the group is durable (D2).
+/// F3.4: the plugins have taken all of it, which is all that was asked. Nobody may ever find it in
+/// the sink: they forget it. What they failed of its records is asked again of the slice itself.
+void GroupRunner::end_probe() {
+  forget(std::nullopt);
+  SliceRun run = std::move(group_.take_runs().front());
+  run.slice->counts.add(run.counts);
+  outbox_.survived(*run.slice);
+  intake_.free(run.slice);
+  free_unused_blocks();
+}
+
+/// The plugins' part of a flush; nothing to do for slices of holes only and for dead letters.
+CallEnd GroupRunner::flush_chain(PhaseTimes& times) {
+  if (group_.records() == 0 || group_.runs().back().slice->verdict) return CallEnd::Ok;
+  const CallEnd end = chain_.flush(times);
+  channel_.pulse().enter(Phase::Fetch);
+  if (end != CallEnd::Ok) return end;
+  if (errant_failure_) return CallEnd::Failed;
+  last_flush_us_ = static_cast<std::int64_t>(times.flush_us);
+  return CallEnd::Ok;
+}
+
+/// Everything in the group is durable (D2), but for what its dead letters hold back.
 void GroupRunner::settle(const PhaseTimes& group_times) {
   const auto group_slices = static_cast<std::uint32_t>(group_.runs().size());
   RecordCounts total;
+  bool is_held_back = false;
   for (SliceRun& run : group_.runs()) {
-    run.counts.errant = static_cast<std::uint32_t>(run.errants.size());
-    report_errants(run);
-    SliceWork& slice = *run.slice;
-    slice.durable = run.next;
-    slice.counts.add(run.counts);
-    slice.times.flush_us += group_times.flush_us / group_slices;
-    slice.times.wait_us += group_times.wait_us / group_slices;
-    total.add(run.counts);
-    if (!run.is_complete) continue;
-    outbox_.done(slice, group_slices);
-    intake_.free(&slice);
+    is_held_back = is_held_back || run.failure;
+    if (is_held_back &&
+        SliceIntake::is_closed(intake_.assignment_of(run.slice->command), run.slice->command)) {
+      return_settled(run);
+      continue;
+    }
+    settle(run, group_times, group_slices);
+    if (!run.failure) total.add(run.counts);
   }
   ipc::CounterWriter& counters = channel_.counters();
   counters.add(Counter::Records, total.records);
@@ -144,7 +194,41 @@ void GroupRunner::settle(const PhaseTimes& group_times) {
   counters.add(Counter::Errant, total.errant);
   counters.add(Counter::FlushGroups);
   group_.clear_runs();
+  rewinds_ = {};
+  if (is_held_back) {
+    release_closed_pending();
+    for (const auto& assignment : intake_.assignments()) intake_.release_closed(*assignment);
+  }
   free_unused_blocks();
+}
+
+void GroupRunner::settle(SliceRun& run, const PhaseTimes& group_times, std::uint32_t group_slices) {
+  SliceWork& slice = *run.slice;
+  slice.times.flush_us += group_times.flush_us / group_slices;
+  slice.times.wait_us += group_times.wait_us / group_slices;
+  if (run.failure) {
+    Assignment& assignment = intake_.assignment_of(slice.command);
+    if (!run.is_complete) assignment.feed.pop_slice();
+    outbox_.failed(slice, *run.failure);
+    intake_.close_lane(assignment, slice.command);
+    intake_.free(&slice);
+    return;
+  }
+  run.counts.errant = static_cast<std::uint32_t>(run.errants.size());
+  report_errants(run);
+  slice.durable = run.next;
+  slice.counts.add(run.counts);
+  if (!run.batches.empty()) slice.last = fingerprint_of(run.batches.back().back());
+  if (!run.is_complete) return;
+  outbox_.done(slice, group_slices);
+  intake_.free(&slice);
+}
+
+/// It was flushed, but a slice of its lane before it was not passed: it runs again behind that one.
+void GroupRunner::return_settled(SliceRun& run) {
+  if (!run.is_complete) return;  // it still waits in its queue, and is released from there
+  outbox_.released(*run.slice);
+  intake_.free(run.slice);
 }
 
 void GroupRunner::report_errants(const SliceRun& run) {
@@ -156,8 +240,11 @@ void GroupRunner::report_errants(const SliceRun& run) {
                                       " more failed records of the same slice");
       return;
     }
-    log_.write(LogLevel::Warning, errant.plugin,
-               "record " + where + " failed in " + errant.stage + " and is skipped: " + errant.why);
+    const std::string fate =
+        parameters_.dead_letters ? "went to " + parameters_.dead_letters->topic : "is skipped";
+    log_.write(
+        LogLevel::Warning, errant.plugin,
+        "record " + where + " failed in " + errant.stage + " and " + fate + ": " + errant.why);
   }
 }
 
@@ -169,9 +256,16 @@ PluginFailure GroupRunner::take_failure() {
 }
 
 void GroupRunner::reset_chain(const PluginFailure& failure) {
-  channel_.counters().add(Counter::Resets);
   const bool is_lost = failure.status == SLUICE_NOT_CONNECTED;
-  chain_.reset(is_lost ? std::optional{failure.stage_index} : std::nullopt);
+  forget(is_lost ? std::optional{failure.stage_index} : std::nullopt);
+}
+
+/// What has been put since the last flush is nobody's any more. `lost_stage`: of the plugin that
+/// has lost its connection, if one has.
+void GroupRunner::forget(std::optional<std::size_t> lost_stage) {
+  errant_writer_.drop();
+  channel_.counters().add(Counter::Resets);
+  chain_.reset(lost_stage);
 }
 
 /// A slice that was alone is failed; of several each runs again by itself.
@@ -182,11 +276,37 @@ void GroupRunner::fail_group() {
   if (runs.size() == 1 && failure.status != SLUICE_NOT_CONNECTED && !intake_.is_stop_requested()) {
     return fail_run(std::move(runs.front()), failure);
   }
+  const bool is_half = !runs.front().is_complete && runs.front().slice->is_indivisible();
+  if (runs.size() == 1 && is_half) return reconnect_half_slice(std::move(runs), failure);
   log_.write(LogLevel::Warning, failure.text.plugin,
              failure.text.stage + " failed: " + failure.text.message + "; the " +
                  std::to_string(runs.size()) + " slices since the last flush run again one by one");
   reconnects_ = {};
+  rewind_stable(runs);
   for (SliceRun& run : runs) pending_.push_back(std::move(run));
+}
+
+/// Half a stable slice does not run again: it begins anew, and is read anew, from its start.
+void GroupRunner::rewind_stable(std::vector<SliceRun>& runs) {
+  std::erase_if(runs, [](const SliceRun& run) {
+    if (run.is_complete || !run.slice->is_indivisible()) return false;
+    run.feed->forget(run.slice);
+    return true;
+  });
+}
+
+/// As patient as for slices that are pending. Its run goes first: while this waits, the slice may
+/// be taken back.
+void GroupRunner::reconnect_half_slice(std::vector<SliceRun> runs, const PluginFailure& failure) {
+  const std::uint64_t slice_id = runs.front().slice->command.slice_id;
+  Assignment& assignment = intake_.assignment_of(runs.front().slice->command);
+  rewind_stable(runs);
+  const std::int64_t timeout_ms = parameters_.retry.task_retry_timeout_ms;
+  if (patience_.wait(failure, rewinds_, timeout_ms) != Verdict::UsedUp) return;
+  rewinds_ = {};
+  const auto& queue = assignment.feed.slices();
+  const bool is_there = !queue.empty() && queue.front()->command.slice_id == slice_id;
+  if (is_there) fail_first_slice(assignment, failure);
 }
 
 void GroupRunner::rerun_next() {
@@ -220,21 +340,22 @@ CallEnd GroupRunner::run_again(SliceRun& run) {
     const CallEnd end = send(run, run.batches[i], run.batch_bytes[i]);
     if (end != CallEnd::Ok) return end;
   }
-  PhaseTimes times;
-  if (!run.batches.empty()) {
-    const CallEnd end = chain_.flush(times);
-    if (end != CallEnd::Ok) return end;
-    if (errant_failure_) return CallEnd::Failed;
+  if (run.slice->has(ipc::kProbe)) {
+    end_probe();
+    return CallEnd::Ok;
   }
+  PhaseTimes times;
+  if (const CallEnd end = flush_chain(times); end != CallEnd::Ok) return end;
+  if (errant_writer_.write(group_.runs(), times) != CallEnd::Ok) return CallEnd::Interrupted;
   settle(times);
   return CallEnd::Ok;
 }
 
-void GroupRunner::give_up() {
+void GroupRunner::give_up(std::optional<std::size_t> lost) {
   errant_failure_.reset();
-  channel_.counters().add(Counter::Resets);
-  chain_.reset(std::nullopt);
+  forget(lost);
   std::vector<SliceRun> runs = group_.take_runs();
+  rewind_stable(runs);
   pending_.insert(pending_.begin(), std::make_move_iterator(runs.begin()),
                   std::make_move_iterator(runs.end()));
 }
@@ -305,6 +426,7 @@ bool GroupRunner::concerns(const Assignment& assignment) const {
 }
 
 const SliceWork* GroupRunner::slice_in_hand() const {
+  if (errant_writer_.slice_in_hand() != nullptr) return errant_writer_.slice_in_hand();
   if (!group_.empty()) return group_.runs().back().slice;
   return pending_.empty() ? nullptr : pending_.front().slice;
 }
@@ -342,8 +464,8 @@ const sluice_slice* GroupRunner::slice(std::uint64_t slice_id) {
                  command.lane,
                  command.epoch,
                  0,
-                 command.start,
-                 command.end};
+                 run->slice->shown_start(),
+                 run->slice->shown_end()};
   return &slice_view_;
 }
 

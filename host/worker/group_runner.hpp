@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/worker/errant_writer.hpp"
 #include "host/worker/flush_group.hpp"
 #include "host/worker/outbox.hpp"
 #include "host/worker/plugin_chain.hpp"
@@ -29,9 +30,9 @@ inline constexpr std::int64_t kCheapFlushFactor = 50;
 
 class GroupRunner final : public HostServices {
  public:
-  GroupRunner(const StartParameters& parameters, std::vector<ChainLink> links, SliceIntake& intake,
-              Outbox& outbox, ipc::WorkerChannel& channel, LogPipe& log, Patience& patience,
-              const TaskTime& time);
+  GroupRunner(const StartParameters& parameters, std::vector<ChainLink> links,
+              dead_letter::OpenOutlet open_outlet, SliceIntake& intake, Outbox& outbox,
+              ipc::WorkerChannel& channel, LogPipe& log, Patience& patience, const TaskTime& time);
 
   PluginChain& chain() { return chain_; }
   const FlushGroup& group() const { return group_; }
@@ -44,17 +45,22 @@ class GroupRunner final : public HostServices {
   /// The feed's first slice is over; it is reported with the next flush.
   void finish_slice(Assignment& assignment);
   /// Ends the group. Ok: everything in it is durable and reported, or was failed and dealt with.
-  /// Interrupted: it is still there.
+  /// Interrupted: it is still there. A stable slice that is only half there never becomes durable
+  /// (slicer.md C5): then the chain forgets the group, the whole slices in it run again, and the
+  /// half one begins anew at its start.
   CallEnd flush();
   /// The bounds of D4, at the end of a slice; inside a slice without the cheap-flush rule.
   bool is_flush_due(bool at_slice_end) const;
+  /// Whole slices have waited for the rest of a stable one for a flush interval, and nothing comes.
+  bool is_flush_overdue() const;
 
   /// Slices of a failed group that must run again before anything else.
   bool has_pending() const { return !pending_.empty(); }
   /// Runs the first of them. Requires: the chain is up.
   void rerun_next();
-  /// The group cannot be flushed now: forgets what was put; its slices become pending.
-  void give_up();
+  /// The group cannot be flushed now: forgets what was put; its slices become pending. `lost`: the
+  /// stage that has lost its connection.
+  void give_up(std::optional<std::size_t> lost = std::nullopt);
   /// Of pending slices: those in closed lanes are released.
   void release_closed_pending();
   /// All pending slices are released.
@@ -75,14 +81,22 @@ class GroupRunner final : public HostServices {
   sluice_bytes topic(std::uint32_t topic_index) override;
 
  private:
+  CallEnd flush_chain(PhaseTimes& times);
   void settle(const PhaseTimes& group_times);
+  void settle(SliceRun& run, const PhaseTimes& group_times, std::uint32_t group_slices);
+  void return_settled(SliceRun& run);
   void report_errants(const SliceRun& run);
+  CallEnd set_aside(SliceRun& run, std::span<const sluice_record> records, std::uint64_t bytes);
   CallEnd send(SliceRun& run, std::span<const sluice_record> records, std::uint64_t bytes);
   CallEnd run_again(SliceRun& run);
+  void end_probe();
   /// Of the last call, or the record that may not fail.
   PluginFailure take_failure();
   void fail_group();
+  static void rewind_stable(std::vector<SliceRun>& runs);
+  void reconnect_half_slice(std::vector<SliceRun> runs, const PluginFailure& failure);
   void reset_chain(const PluginFailure& failure);
+  void forget(std::optional<std::size_t> lost_stage);
   void fail_run(SliceRun run, const PluginFailure& failure);
   void return_lane(Assignment& assignment, const ipc::Command& command);
 
@@ -96,8 +110,10 @@ class GroupRunner final : public HostServices {
   BridgeContext context_;
   PluginChain chain_;
   FlushGroup group_;
+  ErrantWriter errant_writer_;
   std::deque<SliceRun> pending_;
   Attempts reconnects_;  ///< of the first pending slice
+  Attempts rewinds_;     ///< of a stable slice that lost the connection half-way
   std::optional<PluginFailure> errant_failure_;
   std::int64_t last_flush_us_ = 0;
   sluice_slice slice_view_{};

@@ -15,6 +15,19 @@ namespace {
 /// A broker that is down speaks at every reconnect: one line a minute per kind, with the count.
 constexpr std::int64_t kEventWindowMs = 60'000;
 
+SourceEvent::Kind kind_of(kafka::ClientEventKind kind) {
+  switch (kind) {
+    case kafka::ClientEventKind::Fatal:
+      return SourceEvent::Kind::Fatal;
+    case kafka::ClientEventKind::BrokerDown:
+      return SourceEvent::Kind::Disconnected;
+    case kafka::ClientEventKind::ResponseTooLarge:
+      return SourceEvent::Kind::TooLarge;
+    default:
+      return SourceEvent::Kind::Told;
+  }
+}
+
 std::int64_t monotonic_us() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -103,14 +116,17 @@ std::vector<SourceEvent> KafkaSource::poll() {
   const std::int64_t now_ms = monotonic_us() / 1000;
   for (kafka::ClientEvent& event : reader_->take_client_events()) {
     EventWindow& window = windows_[event.kind];
+    const auto kind = kind_of(event.kind);
+    std::string text = "kafka: " + std::move(event.text);
     if (now_ms < window.until_ms) {
       ++window.swallowed;
+      // What is no use to the log again still says how things stand.
+      if (kind != SourceEvent::Kind::Told) events.push_back({kind, std::move(text), true});
       continue;
     }
-    std::string text = "kafka: " + std::move(event.text);
     if (window.swallowed > 0) text += " (and " + std::to_string(window.swallowed) + " before)";
     window = {now_ms + kEventWindowMs, 0};
-    events.push_back({event.kind == kafka::ClientEventKind::Fatal, std::move(text)});
+    events.push_back({kind, std::move(text), false});
   }
   return events;
 }
@@ -122,8 +138,15 @@ std::int64_t PollTime::now_us() const {
 void PollTime::pause(std::int64_t timeout_us, Wake wake) {
   std::array<pollfd, 2> fds{{{doorbell_fd_, POLLIN, 0}, {source_.wake_fd(), POLLIN, 0}}};
   const nfds_t count = wake == Wake::AnyWork ? 2 : 1;
+  const bool may_stall = count == 2 && source_.may_stall();
+  if (may_stall) {
+    constexpr std::chrono::microseconds kStallWait = kafka::Reader::kStallWait;
+    timeout_us = std::min<std::int64_t>(timeout_us, kStallWait.count());
+  }
   const timespec timeout{timeout_us / 1'000'000, (timeout_us % 1'000'000) * 1000};
-  if (::ppoll(fds.data(), count, &timeout, nullptr) <= 0) return;
+  const int ready = ::ppoll(fds.data(), count, &timeout, nullptr);
+  if (ready == 0 && may_stall) source_.nudge();
+  if (ready <= 0) return;
   if (count == 2 && (fds[1].revents & POLLIN) != 0) source_.woken();
 }
 

@@ -33,6 +33,8 @@ class KafkaSource final : public RecordSource {
   /// Readable when there is something to fetch; woken() after that.
   int wake_fd() const { return reader_->wake_fd(); }
   void woken() { reader_->woken(); }
+  bool may_stall() const { return reader_->may_stall(); }
+  void nudge() { reader_->nudge(); }
 
  private:
   class Partition;

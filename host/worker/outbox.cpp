@@ -34,6 +34,11 @@ Report report_of(ReportKind kind, const SliceWork& slice, std::int64_t next_offs
   report.filtered = slice.counts.filtered;
   report.errant = slice.counts.errant;
   report.out_bytes = slice.counts.out_bytes;
+  if (slice.last.offset >= 0 && slice.last.offset < next_offset) {
+    report.last_offset = slice.last.offset;
+    report.last_timestamp = slice.last.timestamp;
+    report.last_digest = slice.last.digest;
+  }
   report.fetch_us = saturated(slice.times.fetch_us);
   report.process_us = saturated(slice.times.process_us);
   report.put_us = saturated(slice.times.put_us);
@@ -71,8 +76,12 @@ void Outbox::done(const SliceWork& slice, std::uint32_t group_slices) {
 void Outbox::released(const SliceWork& slice) {
   if (slice.durable >= slice.command.end) return done(slice, 1);  // nothing is left to give back
   // A stable slice runs as it is or not at all (slicer.md C3).
-  const std::int64_t next = slice.has(ipc::kStable) ? slice.command.start : slice.durable;
+  const std::int64_t next = slice.is_indivisible() ? slice.command.start : slice.durable;
   send(report_of(ReportKind::Released, slice, next));
+}
+
+void Outbox::survived(const SliceWork& slice) {
+  send(report_of(ReportKind::Survived, slice, slice.command.end));
 }
 
 void Outbox::failed(const SliceWork& slice, const PluginFailure& failure) {

@@ -22,6 +22,8 @@ class Outbox {
   /// Durable up to slice.durable, the rest is given back. DONE if there is no rest.
   void released(const SliceWork& slice);
   void failed(const SliceWork& slice, const PluginFailure& failure);
+  /// A probe that is over. Nothing of it is durable.
+  void survived(const SliceWork& slice);
   /// No slice is to blame: the chain cannot be started.
   void chain_failed(const PluginFailure& failure);
   void expired(const SliceWork& slice, std::int64_t position);

@@ -30,6 +30,14 @@ std::size_t count_below(std::span<const sluice_record> records, std::int64_t off
   return static_cast<std::size_t>(end - records.begin());
 }
 
+/// How many there are before the next one that is left out.
+std::size_t count_before_excluded(std::span<const sluice_record> records,
+                                  const ipc::SliceTerms& terms) {
+  const auto& excluded = terms.excluded;
+  const auto next = std::lower_bound(excluded.begin(), excluded.end(), records.front().offset);
+  return next == excluded.end() ? records.size() : count_below(records, *next);
+}
+
 }  // namespace
 
 Result<> PartitionFeed::open(RecordSource& records, std::int64_t offset) {
@@ -58,6 +66,16 @@ void PartitionFeed::retire_block(std::vector<Block>& retired) {
 
 void PartitionFeed::drop_held_below(std::int64_t offset) {
   cursor_ += count_below(held(), offset);
+}
+
+/// Records that no plugin may see (slicer.md F3.4) are passed as if the log had holes there.
+void PartitionFeed::skip_excluded() {
+  if (!first().terms) return;
+  for (const std::int64_t offset : first().terms->excluded) {
+    if (held().empty() || held().front().offset != offset) continue;
+    ++cursor_;
+    next_ = offset + 1;
+  }
 }
 
 void PartitionFeed::go_to(std::int64_t offset, std::vector<Block>& retired) {
@@ -96,6 +114,7 @@ Supply PartitionFeed::supply(const BatchLimits& limits, std::int64_t now_us,
   if (begun_ != &first()) begin_slice(retired);
   const std::int64_t end = first().command.end;
   for (bool fetched = false;; fetched = true) {
+    skip_excluded();
     if (next_ >= end) return end_slice();  // C4 (a)
     if (const auto records = held(); !records.empty()) {
       if (records.front().offset >= end) return end_slice();  // C4 (b)
@@ -114,6 +133,7 @@ void PartitionFeed::offer(const BatchLimits& limits) {
   if (records.back().offset >= first().command.end)
     count = count_below(records, first().command.end);
   count = std::min<std::size_t>(count, limits.records_max);
+  if (first().terms) count = std::min(count, count_before_excluded(records, *first().terms));
   if (block_.bytes() > limits.bytes_max) count = fitting(records.first(count), limits.bytes_max);
   batch_ = records.first(count);
   const bool is_whole_block = count == block_.records().size();
@@ -160,7 +180,7 @@ Supply PartitionFeed::judge_no_records(std::int64_t now_us) {
   const std::int64_t position = source_->position();
   if (position >= end) return end_slice();  // C4 (d)
   const bool ends_here = eof_after_step_ && eof_ && *eof_ >= next_;
-  if (ends_here && !first().has(ipc::kStable)) {
+  if (ends_here && !first().is_indivisible()) {
     next_ = *eof_;
     return Supply::Short;
   }

@@ -95,6 +95,7 @@ class PartitionFeed {
   void go_to(std::int64_t offset, std::vector<Block>& retired);
   void retire_block(std::vector<Block>& retired);
   void drop_held_below(std::int64_t offset);
+  void skip_excluded();
   void offer(const BatchLimits& limits);
   Supply end_slice();
   /// Takes one fetch; true if it brought anything.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host/base/assert.hpp"
+#include "ipc/crash_handler.hpp"
 
 namespace sluice::worker {
 
@@ -348,6 +349,11 @@ void PluginChain::mark_reached(std::span<const std::uint32_t> origins) {
   for (const std::uint32_t origin : origins) reached_[origin] = 1;
 }
 
+void PluginChain::enter(Phase phase, std::span<const sluice_record> records) {
+  ipc::hold_offsets(&records.front().offset, sizeof(sluice_record), records.size());
+  context_.pulse.enter(phase, slice_id_, records.front().offset);
+}
+
 CallEnd PluginChain::process(std::size_t index, std::span<const sluice_record> records,
                              std::span<const std::uint32_t> origins) {
   Stage& stage = *stages_[index];
@@ -357,7 +363,7 @@ CallEnd PluginChain::process(std::size_t index, std::span<const sluice_record> r
     const PhaseTimer timer{time_, attempts, times_->process_us, times_->wait_us};
     const CallEnd end = call(stage, "process", attempts, [&] {
       stage.bridge.begin_emission(batch, stage.emission);
-      context_.pulse.enter(Phase::Process, slice_id_, records.front().offset);
+      enter(Phase::Process, records);
       return stage.plugin->process(stage.plugin, &batch);
     });
     stage.bridge.end_emission();
@@ -375,7 +381,7 @@ CallEnd PluginChain::put(Stage& sink, std::span<const sluice_record> records) {
   Attempts attempts;
   const PhaseTimer timer{time_, attempts, times_->put_us, times_->wait_us};
   return call(sink, "put", attempts, [&] {
-    context_.pulse.enter(Phase::Put, slice_id_, records.front().offset);
+    enter(Phase::Put, records);
     return sink.plugin->put(sink.plugin, &batch);
   });
 }

@@ -45,6 +45,8 @@ class Patience {
   /// `timeout_ms` -1: for ever.
   virtual Verdict wait(const PluginFailure& failure, Attempts& attempts,
                        std::int64_t timeout_ms) = 0;
+  /// One turn of a wait that something else ends: pulse and commands. False: interrupted.
+  virtual bool turn() = 0;
 };
 
 enum class CallEnd {
@@ -115,6 +117,7 @@ class PluginChain {
   bool roll_back(Stage& stage);
   CallEnd push(std::size_t index, std::span<const sluice_record> records,
                std::span<const std::uint32_t> origins);
+  void enter(ipc::Phase phase, std::span<const sluice_record> records);
   CallEnd process(std::size_t index, std::span<const sluice_record> records,
                   std::span<const std::uint32_t> origins);
   CallEnd put(Stage& sink, std::span<const sluice_record> records);

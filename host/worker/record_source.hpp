@@ -85,10 +85,17 @@ class PartitionSource {
   virtual Result<> refetch(std::int64_t offset) = 0;
 };
 
-/// Something that the source says about itself and not about one partition, once per cause.
+/// Something that the source says about itself and not about one partition.
 struct SourceEvent {
-  bool fatal = false;  ///< the source is unusable: the worker must be started again
+  enum class Kind {
+    Told,          ///< for the log
+    Disconnected,  ///< a connection failed: what comes over it has to wait
+    TooLarge,  ///< an answer above the client's receive limit: some partition stands still (B11)
+    Fatal,     ///< the source is unusable: the worker must be started again
+  };
+  Kind kind = Kind::Told;
   std::string text;
+  bool repeated = false;  ///< the log has had this kind within the last minute
 };
 
 class RecordSource {

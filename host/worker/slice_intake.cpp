@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <utility>
 
 #include "host/base/assert.hpp"
 
@@ -14,14 +16,30 @@ namespace {
 
 constexpr std::size_t kCommandsPerRead = 64;
 
-/// Kinds of runs that a host of this release does not ask for yet (slicer.md F3, delivery.md D3).
-constexpr std::uint32_t kFlagsNotBuilt = ipc::kDeadLetterOnly | ipc::kStateOnly | ipc::kProbe;
+std::uint64_t key_of(std::uint16_t topic, std::int32_t partition) {
+  return std::uint64_t{topic} << 32 | static_cast<std::uint32_t>(partition);
+}
+
+/// Kinds of runs that a host of this release does not ask for yet (delivery.md D3).
+constexpr std::uint32_t kFlagsNotBuilt = ipc::kStateOnly;
+constexpr std::uint32_t kFlagsWithTerms = ipc::kProbe | ipc::kExclude;
+
+/// The run is a part of the slice that it is of, and what it leaves out is in order.
+bool makes_sense(const ipc::SliceTerms& terms, const Command& command) {
+  if (terms.start > command.start || terms.end < command.end) return false;
+  const auto& excluded = terms.excluded;
+  if (!std::is_sorted(excluded.begin(), excluded.end(), std::less_equal<>{})) return false;
+  return excluded.empty() || (excluded.front() >= terms.start && excluded.back() < terms.end);
+}
 
 }  // namespace
 
-SliceIntake::SliceIntake(const std::vector<TopicName>& topics, ipc::WorkerChannel& channel,
+SliceIntake::SliceIntake(const StartParameters& parameters, ipc::WorkerChannel& channel,
                          Outbox& outbox)
-    : topics_{topics.begin(), topics.end()}, channel_{channel}, outbox_{outbox} {}
+    : topics_{parameters.topics.begin(), parameters.topics.end()},
+      has_dead_letters_{parameters.dead_letters.has_value()},
+      channel_{channel},
+      outbox_{outbox} {}
 
 void SliceIntake::take() {
   std::array<Command, kCommandsPerRead> commands;
@@ -41,7 +59,7 @@ void SliceIntake::take(const Command& command) {
     case CommandKind::Slice:
       return take_slice(command);
     case CommandKind::Topic:
-      return take_topic(command.topic);
+      return take_topic(command);
     case CommandKind::Revoke:
       return take_revoke(command);
     case CommandKind::Stop:
@@ -53,8 +71,12 @@ void SliceIntake::take(const Command& command) {
   }
 }
 
-void SliceIntake::take_topic(std::uint16_t index) {
-  if (knows_topic(index)) return;  // from the start parameters
+void SliceIntake::take_topic(const Command& command) {
+  const std::uint16_t index = command.topic;
+  if (knows_topic(index)) {  // from the start parameters, or recreated since (slicer.md F5)
+    if (command.epoch > topics_[index].incarnation) topics_[index].incarnation = command.epoch;
+    return;
+  }
   const ipc::TopicEntry entry = channel_.topic(index);
   while (topics_.size() <= index) topics_.emplace_back();
   topics_[index] = {std::string{entry.name}, entry.incarnation};
@@ -74,9 +96,22 @@ void SliceIntake::take_slice(const Command& command) {
     nonsense_ = "a slice with flags that this release does not carry out";
     return;
   }
-  channel_.counters().add(ipc::Counter::Slices);
+  const bool is_dead_letter = (command.flags & ipc::kDeadLetterOnly) != 0;
+  if (is_dead_letter && !has_dead_letters_) {
+    nonsense_ = "a dead letter to be written for a job without a dead letter topic";
+    return;
+  }
+  auto terms = take_terms(command);
+  if (!nonsense_.empty()) return;
+  const bool is_question = (command.flags & ipc::kCompare) != 0;
+  if (!is_question) channel_.counters().add(ipc::Counter::Slices);
   Assignment& assignment = assignment_of(command);
+  wake(assignment);
   SliceWork* slice = make(command);
+  if (is_dead_letter) {
+    slice->verdict = std::make_unique<ipc::Verdict>(channel_.verdict(command.filter));
+  }
+  slice->terms = std::move(terms);
   if (is_closed(assignment, command)) {
     outbox_.released(*slice);
     free(slice);
@@ -85,9 +120,18 @@ void SliceIntake::take_slice(const Command& command) {
   assignment.feed.slices().push_back(slice);
 }
 
+std::unique_ptr<ipc::SliceTerms> SliceIntake::take_terms(const Command& command) {
+  if ((command.flags & kFlagsWithTerms) == 0) return nullptr;
+  auto terms = std::make_unique<ipc::SliceTerms>(channel_.slice_terms(command.seq));
+  if (makes_sense(*terms, command)) return terms;
+  nonsense_ = "a slice whose terms do not fit its range";
+  return nullptr;
+}
+
 void SliceIntake::take_revoke(const Command& command) {
   Assignment* assignment = find(command.topic, command.partition);
   if (assignment == nullptr) return;
+  wake(*assignment);
   if (!assignment->to_revoke) ++revokes_pending_;
   assignment->to_revoke = std::max(assignment->to_revoke.value_or(0), command.fence);
 }
@@ -135,19 +179,29 @@ void SliceIntake::release_closed(Assignment& assignment) {
 }
 
 Assignment* SliceIntake::find(std::uint16_t topic, std::int32_t partition) {
-  for (const auto& assignment : assignments_) {
-    if (assignment->feed.topic() == topic && assignment->feed.partition() == partition) {
-      return assignment.get();
-    }
-  }
-  return nullptr;
+  const auto found = assignments_.find(key_of(topic, partition));
+  return found == assignments_.end() ? nullptr : found->second.get();
 }
 
 Assignment& SliceIntake::assignment_of(const Command& command) {
-  if (Assignment* known = find(command.topic, command.partition)) return *known;
-  assignments_.push_back(
-      std::make_unique<Assignment>(command.topic, topics_[command.topic].name, command.partition));
-  return *assignments_.back();
+  auto& assignment = assignments_[key_of(command.topic, command.partition)];
+  if (assignment == nullptr) {
+    assignment =
+        std::make_unique<Assignment>(command.topic, topics_[command.topic].name, command.partition);
+  }
+  return *assignment;
+}
+
+void SliceIntake::wake(Assignment& assignment) {
+  if (std::exchange(assignment.is_awake, true)) return;
+  awake_.push_back(&assignment);
+}
+
+void SliceIntake::put_to_rest(Assignment& assignment) {
+  SLUICE_ASSERT(assignment.is_awake && !assignment.feed.is_open() &&
+                assignment.feed.slices().empty() && !assignment.to_revoke);
+  assignment.is_awake = false;
+  std::erase(awake_, &assignment);
 }
 
 SliceWork* SliceIntake::make(const Command& command) {
@@ -157,7 +211,7 @@ SliceWork* SliceIntake::make(const Command& command) {
   }
   SliceWork* slice = free_slices_.back();
   free_slices_.pop_back();
-  *slice = {command, command.start, {}, {}};
+  *slice = {command, command.start, {}, {}, {}, nullptr, nullptr};
   return slice;
 }
 

@@ -8,6 +8,7 @@
 // Task thread only. Partitions are never forgotten: a closed one is a few words.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -39,16 +40,22 @@ struct Assignment {
   std::optional<std::uint32_t> to_revoke;      ///< REVOKE came and is not carried out yet
   std::int64_t told_end = -1;                  ///< the host knows that the log reaches to here
   std::int64_t told_us = 0;
+  std::uint64_t used = 0;  ///< counts up: when a slice of it ended last
+  bool is_awake = false;
 };
 
 class SliceIntake {
  public:
-  SliceIntake(const std::vector<TopicName>& topics, ipc::WorkerChannel& channel, Outbox& outbox);
+  SliceIntake(const StartParameters& parameters, ipc::WorkerChannel& channel, Outbox& outbox);
 
   /// Takes every command that is there.
   void take();
 
-  const std::vector<std::unique_ptr<Assignment>>& assignments() const { return assignments_; }
+  /// Those that are awake: they have had a slice or a revoke, and were not put to rest since.
+  const std::vector<Assignment*>& assignments() const { return awake_; }
+  /// Nothing is to be done with it until its next slice or revoke. Requires: awake, closed at its
+  /// source, without slices and revoke. Not while assignments() is walked through.
+  void put_to_rest(Assignment& assignment);
   /// Requires: the topic was announced.
   const TopicName& topic(std::uint32_t index) const { return topics_[index]; }
   bool knows_topic(std::uint32_t index) const {
@@ -77,16 +84,22 @@ class SliceIntake {
 
  private:
   void take(const ipc::Command& command);
-  void take_topic(std::uint16_t index);
+  void take_topic(const ipc::Command& command);
   void take_slice(const ipc::Command& command);
   void take_revoke(const ipc::Command& command);
+  /// Null where the command has none, or they make no sense.
+  std::unique_ptr<ipc::SliceTerms> take_terms(const ipc::Command& command);
   Assignment* find(std::uint16_t topic, std::int32_t partition);
+  void wake(Assignment& assignment);
   SliceWork* make(const ipc::Command& command);
 
   std::deque<TopicName> topics_;  ///< plugins keep views of the names: never moved, never changed
+  bool has_dead_letters_;         ///< the job has a dead letter topic
   ipc::WorkerChannel& channel_;
   Outbox& outbox_;
-  std::vector<std::unique_ptr<Assignment>> assignments_;
+  /// By topic and partition: a worker may have 10,000, of which it works on a few.
+  boost::unordered_flat_map<std::uint64_t, std::unique_ptr<Assignment>> assignments_;
+  std::vector<Assignment*> awake_;
   std::vector<std::unique_ptr<SliceWork>> slices_;  ///< all that were ever needed at a time
   std::vector<SliceWork*> free_slices_;
   std::size_t revokes_pending_ = 0;

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "host/worker/fingerprint.hpp"
 #include "ipc/slice_descriptor.hpp"
+#include "ipc/slice_terms.hpp"
+#include "ipc/verdict.hpp"
 
 namespace sluice::worker {
 
@@ -42,7 +46,21 @@ struct SliceWork {
   std::int64_t durable = 0;  ///< everything below is flushed; starts at command.start
   RecordCounts counts;       ///< of what is durable
   PhaseTimes times;
+  Fingerprint last;  ///< of what is durable
+  /// Why its record is set aside; with kDeadLetterOnly alone.
+  std::unique_ptr<ipc::Verdict> verdict;
+  /// With kProbe or kExclude alone.
+  std::unique_ptr<ipc::SliceTerms> terms;
 
+  /// A suspect, a probe, or a record that is set aside: a group of its own (slicer.md F1, F3).
+  bool is_alone() const {
+    return has(ipc::kAlone) || has(ipc::kProbe) || has(ipc::kDeadLetterOnly);
+  }
+  /// Nothing of it may become durable before all of it is (slicer.md C5).
+  bool is_indivisible() const { return has(ipc::kStable) || has(ipc::kProbe); }
+  /// The range that plugins see as the slice's (slicer.md F3.4).
+  std::int64_t shown_start() const { return terms ? terms->start : command.start; }
+  std::int64_t shown_end() const { return terms ? terms->end : command.end; }
   bool has(ipc::CommandFlag flag) const { return (command.flags & flag) != 0; }
 };
 

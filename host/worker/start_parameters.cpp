@@ -13,7 +13,7 @@ namespace json = boost::json;
 namespace {
 
 /// Raised whenever a member is added, removed or changes its meaning.
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kFormat = 2;
 constexpr std::size_t kTopicsMax = 1024;  // entries of the topic table, facts 3.1b
 constexpr std::size_t kPluginsMax = 64;
 constexpr std::size_t kSha256Digits = 64;
@@ -53,6 +53,15 @@ json::object encode_retry(const RetryPolicy& retry) {
   if (retry.errors_retry_timeout_ms) {
     object["errors_retry_timeout_ms"] = *retry.errors_retry_timeout_ms;
   }
+  return object;
+}
+
+json::object encode_dead_letters(const DeadLetterParameters& wanted) {
+  json::object object{
+      {"topic", wanted.topic},
+      {"context_headers", wanted.context_headers == ContextHeaders::On ? "on" : "off"},
+      {"patience_ms", wanted.patience_ms}};
+  if (wanted.rate_max) object["rate_max"] = *wanted.rate_max;
   return object;
 }
 
@@ -137,6 +146,20 @@ void decode_limits(JsonMembers& members, StartParameters& into, JsonFault& fault
   }
 }
 
+DeadLetterParameters decode_dead_letters(const json::value& value, JsonFault& fault) {
+  JsonMembers members{value, "dead_letters", fault};
+  DeadLetterParameters wanted;
+  wanted.topic = members.filled_text("topic");
+  wanted.context_headers = is_first_word(members, "context_headers", "on", "off", fault)
+                               ? ContextHeaders::On
+                               : ContextHeaders::Off;
+  wanted.patience_ms = members.integer("patience_ms", -1, std::numeric_limits<std::int64_t>::max());
+  if (members.optional("rate_max") != nullptr) {
+    wanted.rate_max = members.positive<std::uint32_t>("rate_max");
+  }
+  return wanted;
+}
+
 StartParameters decode_document(const json::value& document, JsonFault& fault) {
   constexpr auto kU64 = std::numeric_limits<std::uint64_t>::max();
   StartParameters parameters;
@@ -155,6 +178,9 @@ StartParameters decode_document(const json::value& document, JsonFault& fault) {
   parameters.tolerance = is_first_word(members, "tolerance", "all", "none", fault)
                              ? ErrorsTolerance::All
                              : ErrorsTolerance::None;
+  if (const json::value* wanted = members.optional("dead_letters"); wanted != nullptr) {
+    parameters.dead_letters = decode_dead_letters(*wanted, fault);
+  }
   parameters.core_files =
       is_first_word(members, "core_files", "on", "off", fault) ? CoreFiles::On : CoreFiles::Off;
   parameters.stop_timeout_ms = members.positive<std::uint32_t>("stop_timeout_ms");
@@ -164,25 +190,27 @@ StartParameters decode_document(const json::value& document, JsonFault& fault) {
 }  // namespace
 
 std::string encode(const StartParameters& parameters) {
-  const json::object object{
-      {"format", kFormat},
-      {"job", parameters.job},
-      {"execution", parameters.execution},
-      {"slot", parameters.slot},
-      {"incarnation", parameters.incarnation},
-      {"topics", encode_topics(parameters.topics)},
-      {"plugins", encode_plugins(parameters.plugins)},
-      {"consumer", encode_pairs(parameters.consumer)},
-      {"producer", encode_pairs(parameters.producer)},
-      {"batch", json::object{{"records_max", parameters.batch.records_max},
-                             {"bytes_max", parameters.batch.bytes_max}}},
-      {"flush", json::object{{"records_max", parameters.flush.records_max},
-                             {"bytes_max", parameters.flush.bytes_max},
-                             {"interval_ms", parameters.flush.interval_ms}}},
-      {"retry", encode_retry(parameters.retry)},
-      {"tolerance", parameters.tolerance == ErrorsTolerance::All ? "all" : "none"},
-      {"core_files", parameters.core_files == CoreFiles::On ? "on" : "off"},
-      {"stop_timeout_ms", parameters.stop_timeout_ms}};
+  json::object object{{"format", kFormat},
+                      {"job", parameters.job},
+                      {"execution", parameters.execution},
+                      {"slot", parameters.slot},
+                      {"incarnation", parameters.incarnation},
+                      {"topics", encode_topics(parameters.topics)},
+                      {"plugins", encode_plugins(parameters.plugins)},
+                      {"consumer", encode_pairs(parameters.consumer)},
+                      {"producer", encode_pairs(parameters.producer)},
+                      {"batch", json::object{{"records_max", parameters.batch.records_max},
+                                             {"bytes_max", parameters.batch.bytes_max}}},
+                      {"flush", json::object{{"records_max", parameters.flush.records_max},
+                                             {"bytes_max", parameters.flush.bytes_max},
+                                             {"interval_ms", parameters.flush.interval_ms}}},
+                      {"retry", encode_retry(parameters.retry)},
+                      {"tolerance", parameters.tolerance == ErrorsTolerance::All ? "all" : "none"},
+                      {"core_files", parameters.core_files == CoreFiles::On ? "on" : "off"},
+                      {"stop_timeout_ms", parameters.stop_timeout_ms}};
+  if (parameters.dead_letters) {
+    object["dead_letters"] = encode_dead_letters(*parameters.dead_letters);
+  }
   return json::serialize(object);
 }
 

@@ -76,6 +76,20 @@ struct RetryPolicy {
 /// errors.tolerance: what a record that a plugin failed does to its slice.
 enum class ErrorsTolerance { None, All };
 
+/// errors.deadletterqueue.context.headers.enable.
+enum class ContextHeaders { Off, On };
+
+/// The dead letter queue (slicer.md F6).
+struct DeadLetterParameters {
+  std::string topic;  ///< exists
+  ContextHeaders context_headers = ContextHeaders::Off;
+  std::optional<std::uint32_t> rate_max;  ///< letters that this worker may write a minute
+  /// How long a letter that the broker refuses is tried; -1: for ever.
+  std::int64_t patience_ms = 60'000;
+
+  friend bool operator==(const DeadLetterParameters&, const DeadLetterParameters&) = default;
+};
+
 /// worker.core: whether a crash leaves a core file (it delays reassignment, facts 2.2).
 enum class CoreFiles { Off, On };
 
@@ -93,6 +107,7 @@ struct StartParameters {
   FlushLimits flush;
   RetryPolicy retry;
   ErrorsTolerance tolerance = ErrorsTolerance::None;
+  std::optional<DeadLetterParameters> dead_letters;  ///< where the job has a dead letter topic
   CoreFiles core_files = CoreFiles::Off;
   std::uint32_t stop_timeout_ms = 30'000;
 

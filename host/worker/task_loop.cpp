@@ -17,6 +17,13 @@ constexpr std::int64_t kSeenIntervalUs = 1000;
 /// The longest sleep: the loop must be seen turning, and the source wants to be polled.
 constexpr std::int64_t kSleepMaxUs = 100 * kUsPerMs;
 constexpr std::int64_t kPollIntervalUs = 100 * kUsPerMs;
+/// Above this, partitions that have nothing to do are closed at the source: it is as many as
+/// worker.credit.slices lets run at a time. The host takes a worker that has more of them for one
+/// that does not see all ends (host/slicer/sensing.cpp).
+constexpr std::size_t kAwakePartitionsMax = 256;
+/// A look at all that are awake costs about 1 us each: beside work not more than a 16th of the
+/// time.
+constexpr std::int64_t kLookIntervalUs = 16;
 /// First delay before a call is repeated; doubles to errors.retry.delay.max.ms (slicer.md 4).
 constexpr std::int64_t kRetryDelayUs = 100 * kUsPerMs;
 
@@ -24,7 +31,7 @@ constexpr std::int64_t kRetryDelayUs = 100 * kUsPerMs;
 
 TaskLoop::TaskLoop(const StartParameters& parameters, std::vector<ChainLink> links,
                    ipc::WorkerChannel& channel, RecordSource& records, LogPipe& log, TaskTime& time,
-                   Random random)
+                   Random random, dead_letter::OpenOutlet open_outlet)
     : parameters_{parameters},
       channel_{channel},
       records_{records},
@@ -32,8 +39,16 @@ TaskLoop::TaskLoop(const StartParameters& parameters, std::vector<ChainLink> lin
       time_{time},
       random_{random},
       outbox_{channel},
-      intake_{parameters.topics, channel, outbox_},
-      runner_{parameters, std::move(links), intake_, outbox_, channel, log, *this, time} {}
+      intake_{parameters, channel, outbox_},
+      runner_{parameters,
+              std::move(links),
+              std::move(open_outlet),
+              intake_,
+              outbox_,
+              channel,
+              log,
+              *this,
+              time} {}
 
 int TaskLoop::run() {
   bool is_ready = false;
@@ -121,17 +136,18 @@ bool TaskLoop::work() {
 
 bool TaskLoop::is_group_alone() const {
   const auto& runs = runner_.group().runs();
-  return !runs.empty() && runs.back().slice->has(ipc::kAlone);
+  return !runs.empty() && runs.back().slice->is_alone();
 }
 
-/// A suspect runs in a group of its own (slicer.md F1): nothing before it, nothing after it.
+/// A suspect or a dead letter is a group of its own (slicer.md F1): nothing before, nothing after.
 bool TaskLoop::must_flush_before(const SliceWork& slice) const {
   const auto& runs = runner_.group().runs();
   if (runs.empty() || runs.back().slice == &slice) return false;
-  return slice.has(ipc::kAlone) || is_group_alone();
+  return slice.is_alone() || is_group_alone();
 }
 
 TaskLoop::Step TaskLoop::step(Assignment& assignment) {
+  if (assignment.feed.slices().front()->has(ipc::kCompare)) return look_at_record(assignment);
   if (must_flush_before(*assignment.feed.slices().front())) {
     runner_.flush();
     return Step::Progress;
@@ -170,7 +186,7 @@ TaskLoop::Step TaskLoop::advance(Assignment& assignment) {
       return Step::Progress;
     case Supply::Starved:
       // A suspect that waits must not hold up the others.
-      if (is_group_alone()) runner_.flush();
+      if (is_group_alone() && !runner_.group().has_partial_stable_run()) runner_.flush();
       return Step::Starved;
   }
   return Step::Starved;
@@ -179,7 +195,10 @@ TaskLoop::Step TaskLoop::advance(Assignment& assignment) {
 /// False: not open, nothing to be done with this partition in this turn.
 bool TaskLoop::ensure_open(Assignment& assignment, std::int64_t now_us) {
   PartitionFeed& feed = assignment.feed;
-  if (feed.is_open() && assignment.is_open_in_chain) return true;
+  // Else no plugin is called (F3, F5).
+  const SliceWork& first = *feed.slices().front();
+  const bool needs_chain = !first.verdict && !first.has(ipc::kCompare);
+  if (feed.is_open() && (assignment.is_open_in_chain || !needs_chain)) return true;
   if (!feed.is_open()) {
     if (feed.stall_due_us()) return false;  // break_stalls() tries again
     if (const auto opened = feed.open(records_, feed.slices().front()->durable); !opened) {
@@ -187,12 +206,15 @@ bool TaskLoop::ensure_open(Assignment& assignment, std::int64_t now_us) {
       return false;
     }
   }
+  if (assignment.is_open_in_chain || !needs_chain) return true;
   open_in_chain(assignment);
   return assignment.is_open_in_chain;
 }
 
 void TaskLoop::open_in_chain(Assignment& assignment) {
-  runner_.flush();  // a reset now would concern slices that have nothing to do with it
+  // A reset now would concern slices that have nothing to do with it; half a stable one, which no
+  // flush may end, puts up with that.
+  if (!runner_.group().has_partial_stable_run()) runner_.flush();
   if (runner_.has_pending()) return;
   PartitionFeed& feed = assignment.feed;
   const TopicName& topic = intake_.topic(feed.topic());
@@ -209,7 +231,7 @@ void TaskLoop::open_in_chain(Assignment& assignment) {
   if (end == CallEnd::Interrupted || feed.slices().empty()) return;
   const PluginFailure failure = chain.failure();
   const bool is_lost = failure.status == SLUICE_NOT_CONNECTED;
-  chain.reset(is_lost ? std::optional{failure.stage_index} : std::nullopt);
+  runner_.give_up(is_lost ? std::optional{failure.stage_index} : std::nullopt);
   Attempts attempts;
   const std::int64_t timeout_ms = parameters_.retry.task_retry_timeout_ms;
   if (is_lost && wait(failure, attempts, timeout_ms) != Verdict::UsedUp) return;
@@ -219,8 +241,16 @@ void TaskLoop::open_in_chain(Assignment& assignment) {
 void TaskLoop::end_slice(Assignment& assignment) {
   runner_.finish_slice(assignment);
   assignment.told_end = std::max(assignment.told_end, assignment.feed.next_offset());
+  assignment.used = ++used_;
   ++turn_;
   if (is_group_alone() || runner_.is_flush_due(true)) runner_.flush();
+}
+
+/// The flush may have failed the slice, or have waited while it was taken back.
+bool TaskLoop::is_front_after_flush(const Assignment& assignment, std::uint64_t slice_id) {
+  const bool is_flushed = runner_.flush() == CallEnd::Ok && !runner_.has_pending();
+  const auto& queue = assignment.feed.slices();
+  return is_flushed && !queue.empty() && queue.front()->command.slice_id == slice_id;
 }
 
 /// The log ends inside the slice, or does not have its position any more: what is done of it
@@ -228,10 +258,7 @@ void TaskLoop::end_slice(Assignment& assignment) {
 void TaskLoop::end_short(Assignment& assignment, Supply supply) {
   const std::uint64_t slice_id = assignment.feed.slices().front()->command.slice_id;
   const std::int64_t position = assignment.feed.next_offset();
-  const bool is_flushed = runner_.flush() == CallEnd::Ok && !runner_.has_pending();
-  const auto& queue = assignment.feed.slices();
-  // The flush may have failed the slice, or have waited while it was taken back.
-  if (!is_flushed || queue.empty() || queue.front()->command.slice_id != slice_id) return;
+  if (!is_front_after_flush(assignment, slice_id)) return;
   SliceWork* slice = assignment.feed.pop_slice();
   if (supply == Supply::Expired && slice->durable == slice->command.start) {
     outbox_.expired(*slice, position);
@@ -252,7 +279,7 @@ void TaskLoop::rest() {
   // Everything that is ready has run: what is complete becomes durable (D4).
   const FlushGroup& group = runner_.group();
   const bool is_flushable = group.has_complete_run() && !group.has_partial_stable_run();
-  if (is_flushable || runner_.is_flush_due(false)) {
+  if (is_flushable || runner_.is_flush_due(false) || runner_.is_flush_overdue()) {
     runner_.flush();
     return;
   }
@@ -260,12 +287,14 @@ void TaskLoop::rest() {
   if (!exit_code_) pause();
 }
 
-/// What must be looked at although another partition keeps the loop busy; at most once a
-/// millisecond.
+/// What must be looked at although another partition keeps the loop busy: once a millisecond, with
+/// many partitions less often.
 void TaskLoop::look_around(std::int64_t now_us) {
-  if (now_us - looked_around_us_ < kSeenIntervalUs) return;
+  const auto awake = static_cast<std::int64_t>(intake_.assignments().size());
+  if (now_us - looked_around_us_ < std::max(kSeenIntervalUs, awake * kLookIntervalUs)) return;
   looked_around_us_ = now_us;
   look_ahead(now_us);
+  close_quiet();
   break_stalls(now_us);
   poll_source(now_us);
 }
@@ -284,10 +313,39 @@ void TaskLoop::look_ahead(std::int64_t now_us) {
   }
 }
 
+/// The source keeps only so many partitions open: each Fetch names all of them (ipc facts 4.3). The
+/// plugins keep what they opened. The host knows that nobody watches a partition of so many (C2).
+void TaskLoop::close_quiet() {
+  const auto& assignments = intake_.assignments();
+  while (assignments.size() > kAwakePartitionsMax) {
+    Assignment* const quiet = quietest();
+    if (quiet == nullptr) return;
+    if (quiet->feed.is_open()) quiet->feed.close(records_, runner_.retired());
+    const auto place = std::find(assignments.begin(), assignments.end(), quiet);
+    if (static_cast<std::size_t>(place - assignments.begin()) < turn_) --turn_;
+    intake_.put_to_rest(*quiet);
+  }
+}
+
+/// Has nothing to do and nothing to tell, for the longest time; null: there is none.
+Assignment* TaskLoop::quietest() const {
+  Assignment* quietest = nullptr;
+  for (Assignment* const assignment : intake_.assignments()) {
+    if (quietest != nullptr && quietest->used <= assignment->used) continue;
+    const PartitionFeed& feed = assignment->feed;
+    if (!feed.slices().empty() || assignment->to_revoke) continue;
+    if (feed.is_open() && feed.visible_end() > assignment->told_end) continue;
+    if (!runner_.concerns(*assignment)) quietest = assignment;
+  }
+  return quietest;
+}
+
 void TaskLoop::break_stalls(std::int64_t now_us) {
   for (const auto& assignment : intake_.assignments()) {
     PartitionFeed& feed = assignment->feed;
-    if (feed.slices().empty() || !feed.stall_is_due(now_us)) continue;
+    if (feed.slices().empty()) continue;
+    if (oversize_.explains(feed.stalled_us(now_us), now_us)) return fail_oversize(*assignment);
+    if (!feed.stall_is_due(now_us)) continue;
     feed.break_stall(records_, now_us, runner_.retired());
     channel_.counters().add(Counter::Refetches);
     std::string why = "no record of " + feed.name() + " from offset " +
@@ -299,12 +357,37 @@ void TaskLoop::break_stalls(std::int64_t now_us) {
   }
 }
 
+/// B11: the record at this position cannot come as long as the client's limits stand. Time does not
+/// mend that, and only a person may skip it. What came before it becomes durable first.
+void TaskLoop::fail_oversize(Assignment& assignment) {
+  PartitionFeed& feed = assignment.feed;
+  PluginFailure failure;
+  failure.failure_class = FailureClass::Configuration;
+  failure.text = {"", "fetch", oversize_.sentence(feed.name(), feed.next_offset())};
+  for (const auto& other : intake_.assignments()) {
+    const bool waits = other != &assignment && !other->feed.slices().empty() &&
+                       other->feed.stall_due_us().has_value();
+    if (!waits) continue;
+    failure.text.message += "; " + other->feed.name() + " waits at offset " +
+                            std::to_string(other->feed.next_offset()) + " as well";
+  }
+  const std::uint64_t slice_id = feed.slices().front()->command.slice_id;
+  const std::int64_t position = feed.next_offset();
+  if (!is_front_after_flush(assignment, slice_id)) return;
+  SliceWork& slice = *feed.slices().front();
+  slice.durable = std::max(slice.durable, position);
+  runner_.fail_first_slice(assignment, failure);
+}
+
 void TaskLoop::poll_source(std::int64_t now_us) {
   if (now_us - polled_us_ < kPollIntervalUs) return;
   polled_us_ = now_us;
   for (SourceEvent& event : records_.poll()) {
-    log_.say(event.fatal ? LogLevel::Error : LogLevel::Warning, event.text);
-    if (event.fatal) exit_code_ = kExitTryAgain;
+    const bool is_fatal = event.kind == SourceEvent::Kind::Fatal;
+    if (!event.repeated) log_.say(is_fatal ? LogLevel::Error : LogLevel::Warning, event.text);
+    if (is_fatal) exit_code_ = kExitTryAgain;
+    if (event.kind == SourceEvent::Kind::Disconnected) oversize_.forget();
+    if (event.kind == SourceEvent::Kind::TooLarge) oversize_.note(now_us, event.text);
     source_says_ = std::move(event.text);
   }
   if (const std::uint32_t lost = log_.take_lost(); lost > 0) {
@@ -316,7 +399,7 @@ void TaskLoop::poll_source(std::int64_t now_us) {
 std::int64_t TaskLoop::pause_us(std::int64_t now_us) const {
   std::int64_t until_us = now_us + kSleepMaxUs;
   const FlushGroup& group = runner_.group();
-  if (!group.empty() && !group.has_partial_stable_run()) {
+  if (!group.empty() && (!group.has_partial_stable_run() || group.has_complete_run())) {
     const std::int64_t interval_us = std::int64_t{parameters_.flush.interval_ms} * kUsPerMs;
     until_us = std::min(until_us, group.first_put_us() + interval_us);
   }
@@ -371,10 +454,7 @@ Verdict TaskLoop::wait(const PluginFailure& failure, Attempts& attempts, std::in
   channel_.pulse().enter(Phase::Wait);
   Verdict verdict = Verdict::Again;
   for (std::int64_t now_us = begun_us; now_us < until_us; now_us = time_.now_us()) {
-    channel_.pulse().beat();
-    intake_.take();
-    release_bystanders();
-    if (must_interrupt() || !intake_.nonsense().empty() || outbox_.is_broken()) {
+    if (!turn()) {
       verdict = Verdict::Interrupted;
       break;
     }
@@ -386,6 +466,13 @@ Verdict TaskLoop::wait(const PluginFailure& failure, Attempts& attempts, std::in
   }
   attempts.waited_us += time_.now_us() - begun_us;
   return verdict;
+}
+
+bool TaskLoop::turn() {
+  channel_.pulse().beat();
+  intake_.take();
+  release_bystanders();
+  return !must_interrupt() && intake_.nonsense().empty() && !outbox_.is_broken();
 }
 
 bool TaskLoop::is_grace_over() const {
@@ -426,7 +513,8 @@ void TaskLoop::carry_out_revokes() {
     if (runner_.flush() != CallEnd::Ok) runner_.give_up();
     grace_until_us_.reset();
   }
-  for (const auto& assignment : assignments) {
+  for (std::size_t i = 0; i < assignments.size(); ++i) {  // a call that waits may take commands
+    Assignment* const assignment = assignments[i];
     if (!assignment->to_revoke) continue;
     intake_.close_up_to(*assignment, *assignment->to_revoke);
     runner_.release_closed_pending();

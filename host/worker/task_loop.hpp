@@ -15,6 +15,7 @@
 #include "host/base/random.hpp"
 #include "host/worker/group_runner.hpp"
 #include "host/worker/outbox.hpp"
+#include "host/worker/oversize.hpp"
 #include "host/worker/record_source.hpp"
 #include "host/worker/slice_intake.hpp"
 #include "host/worker/start_parameters.hpp"
@@ -31,15 +32,17 @@ inline constexpr int kExitConfiguration = 78;  ///< the job fails, no restart
 
 class TaskLoop final : public Patience {
  public:
-  /// `parameters` and everything else must outlive the loop.
+  /// `parameters` and everything else must outlive the loop. Requires: an outlet where
+  /// `parameters` name a dead letter topic.
   TaskLoop(const StartParameters& parameters, std::vector<ChainLink> links,
            ipc::WorkerChannel& channel, RecordSource& records, LogPipe& log, TaskTime& time,
-           Random random);
+           Random random, dead_letter::OpenOutlet open_outlet = {});
 
   /// Until STOP or a reason to leave; returns the exit code.
   int run();
 
   Verdict wait(const PluginFailure& failure, Attempts& attempts, std::int64_t timeout_ms) override;
+  bool turn() override;
 
  private:
   enum class Step { Progress, Starved };
@@ -52,17 +55,22 @@ class TaskLoop final : public Patience {
   bool work();
   Step step(Assignment& assignment);
   Step advance(Assignment& assignment);
+  Step look_at_record(Assignment& assignment);  // record_look.cpp
   bool ensure_open(Assignment& assignment, std::int64_t now_us);
   void open_in_chain(Assignment& assignment);
   bool must_flush_before(const SliceWork& slice) const;
   bool is_group_alone() const;
   void end_slice(Assignment& assignment);
+  bool is_front_after_flush(const Assignment& assignment, std::uint64_t slice_id);
   void end_short(Assignment& assignment, Supply supply);
 
   void rest();
   void look_around(std::int64_t now_us);
   void look_ahead(std::int64_t now_us);
+  void close_quiet();
+  Assignment* quietest() const;
   void break_stalls(std::int64_t now_us);
+  void fail_oversize(Assignment& assignment);
   void poll_source(std::int64_t now_us);
   void pause();
   std::int64_t pause_us(std::int64_t now_us) const;
@@ -85,12 +93,14 @@ class TaskLoop final : public Patience {
   SliceIntake intake_;
   GroupRunner runner_;
 
-  std::size_t turn_ = 0;  ///< index of the assignment that runs, or runs next
+  std::uint64_t used_ = 0;  ///< of the assignment that ended a slice last
+  std::size_t turn_ = 0;    ///< index of the assignment that runs, or runs next
   std::optional<int> exit_code_;
   /// While revokes or a stop are carried out: until when calls may still be repeated.
   std::optional<std::int64_t> grace_until_us_;
   std::int64_t looked_around_us_ = 0;
   std::int64_t polled_us_ = 0;
+  Oversize oversize_;
   std::string source_says_;  ///< the last event of the source: why partitions may be starved
 };
 

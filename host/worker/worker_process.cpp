@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/config/placeholders.hpp"
+#include "host/dead_letter/kafka_outlet.hpp"
 #include "host/worker/kafka_source.hpp"
 #include "host/worker/log_pipe.hpp"
 #include "host/worker/process_setup.hpp"
@@ -87,20 +88,37 @@ class Parts {
   }
   std::optional<PluginFailure> connect() {
     Properties properties;
-    for (const auto& [name, text] : parameters_.consumer) {
+    if (auto failure = resolve(parameters_.consumer, properties)) return failure;
+    auto source = KafkaSource::create(properties, "connect-" + parameters_.job);
+    if (!source) return wrong_configuration("", "kafka", source.error().message());
+    source_ = std::move(*source);
+    return resolve_outlet();
+  }
+  std::vector<ChainLink> take_links() { return std::move(links_); }
+  KafkaSource& source() { return *source_; }
+  /// Makes its client with the first dead letter.
+  dead_letter::OpenOutlet take_outlet() { return std::move(outlet_); }
+
+ private:
+  std::optional<PluginFailure> resolve(const Properties& texts, Properties& properties) const {
+    for (const auto& [name, text] : texts) {
       auto value = resolve_(text);
       if (!value) return wrong_configuration("", "kafka", name + ": " + value.error().message());
       properties.emplace_back(name, std::move(**value));
     }
-    auto source = KafkaSource::create(properties, "connect-" + parameters_.job);
-    if (!source) return wrong_configuration("", "kafka", source.error().message());
-    source_ = std::move(*source);
     return std::nullopt;
   }
-  std::vector<ChainLink> take_links() { return std::move(links_); }
-  KafkaSource& source() { return *source_; }
 
- private:
+  std::optional<PluginFailure> resolve_outlet() {
+    if (!parameters_.dead_letters) return std::nullopt;
+    Properties properties;
+    if (auto failure = resolve(parameters_.producer, properties)) return failure;
+    outlet_ = [properties = std::move(properties), topic = parameters_.dead_letters->topic] {
+      return dead_letter::open_kafka_outlet(properties, topic);
+    };
+    return std::nullopt;
+  }
+
   std::optional<PluginFailure> load_plugin(const PluginInstance& instance) {
     const auto module = files_.load(instance);
     if (!module) return wrong_configuration(instance.alias, "load", module.error().message());
@@ -120,6 +138,7 @@ class Parts {
   LoadedFiles files_;
   std::vector<ChainLink> links_;
   std::unique_ptr<KafkaSource> source_;
+  dead_letter::OpenOutlet outlet_;
 };
 
 int run(const StartParameters& parameters, ipc::WorkerChannel& channel) {
@@ -135,8 +154,14 @@ int run(const StartParameters& parameters, ipc::WorkerChannel& channel) {
   ipc::record_modules(channel);
   LogPipe log{ipc::kLogPipeFd};
   PollTime time{channel.doorbell_fd(), parts.source()};
-  TaskLoop loop{parameters, parts.take_links(),           channel, parts.source(), log,
-                time,       Random{Random::system_seed()}};
+  TaskLoop loop{parameters,
+                parts.take_links(),
+                channel,
+                parts.source(),
+                log,
+                time,
+                Random{Random::system_seed()},
+                parts.take_outlet()};
   const int code = loop.run();
   // Plugins that were not taken down may have threads: no destructor may run beside them.
   if (code != kExitDone) ::_exit(code);

@@ -16,13 +16,28 @@ struct Word {
 };
 
 constexpr std::array kWords{
-    Word{"bad", Act::Bad, Argument::Text},       Word{"again", Act::Again, Argument::Number},
-    Word{"lost", Act::Lost, Argument::Number},   Word{"throw", Act::Throw, Argument::None},
-    Word{"config", Act::Config, Argument::None}, Word{"crash", Act::Crash, Argument::None},
-    Word{"abort", Act::Abort, Argument::None},   Word{"exit", Act::Exit, Argument::Number},
-    Word{"half", Act::Half, Argument::None},     Word{"hang", Act::Hang, Argument::None},
-    Word{"spin", Act::Spin, Argument::None},     Word{"slow", Act::Slow, Argument::Number},
+    Word{"bad", Act::Bad, Argument::Text},
+    Word{"again", Act::Again, Argument::Number},
+    Word{"lost", Act::Lost, Argument::Number},
+    Word{"throw", Act::Throw, Argument::None},
+    Word{"config", Act::Config, Argument::None},
+    Word{"crash", Act::Crash, Argument::None},
+    Word{"abort", Act::Abort, Argument::None},
+    Word{"exit", Act::Exit, Argument::Number},
+    Word{"half", Act::Half, Argument::None},
+    Word{"hang", Act::Hang, Argument::None},
+    Word{"spin", Act::Spin, Argument::None},
+    Word{"slow", Act::Slow, Argument::Number},
     Word{"alloc", Act::Alloc, Argument::None},
+    Word{"kill", Act::Kill, Argument::None},
+    Word{"kill_flush", Act::KillFlush, Argument::None},
+    Word{"kill_flushed", Act::KillFlushed, Argument::None},
+    Word{"crash_flush", Act::CrashFlush, Argument::None},
+    Word{"overflow", Act::Overflow, Argument::None},
+    Word{"block", Act::Block, Argument::None},
+    Word{"deadlock", Act::Deadlock, Argument::None},
+    Word{"stuck", Act::Stuck, Argument::None},
+    Word{"sigstop", Act::SigStop, Argument::None},
 };
 
 std::optional<Action> with_argument(const Word& word, std::string_view argument) {

@@ -6,16 +6,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <cstring>
+#include <fstream>
+#include <mutex>
 #include <thread>
+#include <utility>
 
+#include "fault_sink/endings.hpp"
 #include "fault_sink/fault_action.hpp"
+#include "fault_sink/idle_thread.hpp"
 #include "lines/ledger_line.hpp"
 #include "lines/line_files.hpp"
 
 namespace {
 
+namespace fault = sluice::fault;
 using sluice::fault::Act;
 using sluice::fault::Action;
 
@@ -27,6 +31,8 @@ struct Settings {
   std::string start_action;
   std::string flush_action;
   std::string stop_action;
+  std::string idle_action;
+  std::optional<std::string> outage_file;
 };
 
 /// How often `again` and `lost` were answered, by place. Of the process: the reset that follows
@@ -67,7 +73,12 @@ class FaultSink final : public sluice::Sink {
         .doc("A word to act on in each flush, before it is done; bad fails the last record put.")
         .field("stop.action", &Settings::stop_action)
         .example("hang")
-        .doc("A word to act on when the sink stops; throw, again and lost would end the process.");
+        .doc("A word to act on when the sink stops; throw, again and lost would end the process.")
+        .field("idle.action", &Settings::idle_action)
+        .example("crash")
+        .doc("A word that a thread of the sink acts on when nothing has come for 0.3 s.")
+        .field("outage.file", &Settings::outage_file)
+        .doc("While this file exists, the word in it is acted on in every put.");
   }
 
   static void validate(const Settings& settings, sluice::Problems& problems) {
@@ -77,19 +88,29 @@ class FaultSink final : public sluice::Sink {
     check_action("start.action", settings.start_action, problems);
     check_action("flush.action", settings.flush_action, problems);
     check_action("stop.action", settings.stop_action, problems);
+    check_action("idle.action", settings.idle_action, problems);
   }
 
   FaultSink(const Settings& settings, const sluice::Start& start)
       : Sink{start}, settings_{settings}, files_{settings.file, log()} {
     act("start", settings_.start_action);
+    if (const auto action = sluice::fault::parse_action(settings_.idle_action);
+        action && action->act != Act::Nothing) {
+      idle_.emplace([this, action = *action] { act_while_idle(action); });
+    }
   }
 
-  ~FaultSink() override { act("stop", settings_.stop_action); }
+  ~FaultSink() override {
+    idle_.reset();
+    act("stop", settings_.stop_action);
+  }
 
   void put(const sluice::Batch& batch) override {
     if (batch.empty()) {
       return;
     }
+    const std::lock_guard used{in_use_};
+    act("outage", outage());
     const sluice::Slice slice = batch.slice();
     lines_.clear();
     for (const sluice::Record record : batch) {
@@ -101,6 +122,14 @@ class FaultSink final : public sluice::Sink {
   }
 
   void flush() override {
+    const std::lock_guard used{in_use_};
+    const Act dies = std::exchange(dies_in_flush_, Act::Nothing);
+    if (dies == Act::KillFlush) {
+      fault::die();
+    }
+    if (dies == Act::CrashFlush) {
+      fault::crash();
+    }
     const auto action = sluice::fault::parse_action(settings_.flush_action);
     if (action && action->act == Act::Bad) {
       if (last_offset_ >= 0) {
@@ -115,6 +144,12 @@ class FaultSink final : public sluice::Sink {
     buffered_.clear();
     files_.sync();
     last_offset_ = -1;
+    if (dies == Act::KillFlushed) {
+      fault::die();
+    }
+    if (idle_) {
+      idle_->touch();
+    }
   }
 
  private:
@@ -123,6 +158,13 @@ class FaultSink final : public sluice::Sink {
     if (!action || (action->act == Act::Nothing && !word.empty()) || action->act == Act::Half) {
       problems.add(key, "is not a word to act on here");
     }
+  }
+
+  /// What needs a record, or the flush that comes after one.
+  static bool is_of_records(Act act) { return act == Act::Half || dies_with_flush(act); }
+
+  static bool dies_with_flush(Act act) {
+    return act == Act::KillFlush || act == Act::KillFlushed || act == Act::CrashFlush;
   }
 
   void put_record(const sluice::Batch& batch, const sluice::Slice& slice,
@@ -136,6 +178,9 @@ class FaultSink final : public sluice::Sink {
                               "-" + std::to_string(record.offset());
     if (action && action->act == Act::Half && is_due(place)) {
       write_half_a_line_and_die(slice, record);
+    }
+    if (action && dies_with_flush(action->act) && is_due(place)) {
+      dies_in_flush_ = action->act;
     }
     if (action) {
       act(place, *action);
@@ -151,6 +196,31 @@ class FaultSink final : public sluice::Sink {
     }
   }
 
+  /// What the outside world does to every put now; empty while all is well.
+  std::string outage() const {
+    std::string word;
+    if (settings_.outage_file) {
+      std::ifstream{*settings_.outage_file} >> word;
+    }
+    return word;
+  }
+
+  /// On the thread of the sink. What would keep the task thread from its work has a lock that put
+  /// and flush want, or has nothing to do with them.
+  void act_while_idle(const Action& action) {
+    if (!is_due("idle")) {
+      return;
+    }
+    if (action.act == Act::Deadlock) {
+      in_use_.lock();
+      fault::sleep_for_ever();
+    }
+    if (action.act == Act::Stuck) {
+      fault::wait_beside([] {});
+    }
+    end_or_hang("idle", action);
+  }
+
   void act(const std::string& place, const std::string& word) {
     if (const auto action = sluice::fault::parse_action(word)) {
       act(place, *action);
@@ -162,6 +232,9 @@ class FaultSink final : public sluice::Sink {
       case Act::Nothing:
       case Act::Bad:
       case Act::Half:
+      case Act::KillFlush:
+      case Act::KillFlushed:
+      case Act::CrashFlush:
         return;
       case Act::Slow:
         return std::this_thread::sleep_for(std::chrono::milliseconds{action.number});
@@ -205,42 +278,33 @@ class FaultSink final : public sluice::Sink {
       case Act::Throw:
         throw std::runtime_error{"told to throw: " + place};
       case Act::Crash:
-        crash();
+        return fault::crash();
+      case Act::Overflow:
+        fault::overflow_stack(0);
         return;
       case Act::Abort:
         std::abort();
       case Act::Exit:
         ::_exit(static_cast<int>(action.number));
+      case Act::Kill:
+        fault::die();
+      case Act::SigStop:
+        fault::stop_process();
       case Act::Hang:
-        for (;;) {
-          ::pause();
-        }
+        fault::sleep_for_ever();
       case Act::Spin:
-        for (;;) {
-          asm volatile("");  // a loop that does nothing may not be left out
-        }
+        fault::spin();
+      case Act::Block:
+        fault::block();
+      case Act::Deadlock:
+        fault::deadlock();
+      case Act::Stuck:
+        fault::wait_beside([this] { request_flush(); });
       case Act::Alloc:
-        return take_memory();
+        fault::take_memory(settings_.alloc_max);
       default:
         return;
     }
-  }
-
-  /// A real fault, not a raised signal: the crash note must show an address.
-  static void crash() {
-    volatile std::uintptr_t nowhere = 16;
-    *reinterpret_cast<volatile int*>(nowhere) = 1;
-  }
-
-  /// Slowly enough that the host's sampling (100 ms) sees it pass the worker's limit.
-  void take_memory() {
-    constexpr std::size_t kStepBytes = 16 << 20;
-    std::vector<std::unique_ptr<char[]>> taken;
-    for (std::uint64_t bytes = 0; bytes < settings_.alloc_max; bytes += kStepBytes) {
-      std::memset(taken.emplace_back(new char[kStepBytes]).get(), 1, kStepBytes);
-      std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    }
-    throw std::bad_alloc{};
   }
 
   /// What a worker that is killed in the middle of its write leaves (case B15): half of the last
@@ -258,10 +322,7 @@ class FaultSink final : public sluice::Sink {
     whole_file.l_type = F_WRLCK;
     [[maybe_unused]] const int locked = ::fcntl(fd, F_OFD_SETLKW, &whole_file);
     [[maybe_unused]] const ssize_t written = ::write(fd, lines_.data(), lines_.size());
-    ::kill(::getpid(), SIGKILL);
-    for (;;) {
-      ::pause();
-    }
+    fault::die();
   }
 
   Settings settings_;
@@ -270,6 +331,9 @@ class FaultSink final : public sluice::Sink {
   std::map<std::pair<std::string, std::int32_t>, std::string> buffered_;
   std::uint64_t last_slice_id_ = 0;
   std::int64_t last_offset_ = -1;
+  Act dies_in_flush_ = Act::Nothing;  ///< dies_with_flush: a record of this group said so
+  std::mutex in_use_;                 ///< held during put and flush
+  std::optional<sluice::fault::IdleThread> idle_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <filesystem>
 
 #include "fault_sink/fault_action.hpp"
 #include "unit/plugins/other_process.hpp"
@@ -129,15 +130,77 @@ TEST_CASE("words that end the process end it as they say", "[plugins]") {
   REQUIRE(put("fine") == 0);
   REQUIRE(ended_by(put("crash"), SIGSEGV));
   REQUIRE(ended_by(put("abort"), SIGABRT));
+  REQUIRE(ended_by(put("overflow"), SIGSEGV));
   const int status = put("exit:7");
   REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+}
+
+TEST_CASE("words that kill the process in its flush do so before or after the lines are written",
+          "[plugins]") {
+  for (const bool flushed : {false, true}) {
+    Fault fault{{{"buffer", "true"}}};
+    PluginHarness sink = fault.make();
+    REQUIRE(sink.start() == SLUICE_OK);
+    const auto dies = [&](const char* word) {
+      return run_in_other_process([&] {
+        sink.put({{"k", "a"}, {"k", word}});
+        sink.flush();
+      });
+    };
+    REQUIRE(ended_by(dies(flushed ? "kill_flushed" : "kill_flush"), SIGKILL));
+    REQUIRE(offsets_in(fault.path) == (flushed ? Offsets{0, 1} : Offsets{}));
+    REQUIRE(ended_by(run_in_other_process([&] { sink.put({{"k", "kill"}}); }), SIGKILL));
+  }
+}
+
+TEST_CASE("a record can crash the process in its flush, before anything is written", "[plugins]") {
+  Fault fault{{{"buffer", "true"}}};
+  PluginHarness sink = fault.make();
+  REQUIRE(sink.start() == SLUICE_OK);
+  const auto ended = run_in_other_process([&] {
+    sink.put({{"k", "a"}, {"k", "crash_flush"}});
+    sink.flush();
+  });
+  REQUIRE(ended_by(ended, SIGSEGV));
+  REQUIRE(offsets_in(fault.path).empty());
+}
+
+TEST_CASE("a thread of the sink acts when nothing has come for a while after a flush",
+          "[plugins]") {
+  Fault fault{{{"idle.action", "abort"}}};
+  const auto ended = run_in_other_process([&] {
+    PluginHarness sink = fault.make();
+    sink.start();
+    sink.put({{"k", "a"}});
+    sink.flush();
+    for (;;) {
+      ::pause();
+    }
+  });
+  REQUIRE(ended_by(ended, SIGABRT));
+  REQUIRE(offsets_in(fault.path) == Offsets{0});
+}
+
+TEST_CASE("while the outage file exists, every put does what it says", "[plugins]") {
+  const TemporaryFolder outside;
+  const auto down = outside.path() / "down";
+  Fault fault{{{"outage.file", down}}};
+  PluginHarness sink = fault.make();
+  REQUIRE(sink.start() == SLUICE_OK);
+  REQUIRE(sink.put({{"k", "a"}}) == SLUICE_OK);
+  outside.write("down", "throw");
+  REQUIRE(sink.put({{"k", "b"}}) == SLUICE_FAIL);
+  REQUIRE(sink.put_again() == SLUICE_FAIL);
+  std::filesystem::remove(down);
+  REQUIRE(sink.put_again() == SLUICE_OK);
+  REQUIRE(offsets_in(fault.path) == Offsets{0, 1});
 }
 
 TEST_CASE("words that hang do not return", "[plugins]") {
   Fault fault;
   PluginHarness sink = fault.make();
   REQUIRE(sink.start() == SLUICE_OK);
-  for (const char* word : {"hang", "spin"}) {
+  for (const char* word : {"hang", "spin", "block", "deadlock", "stuck"}) {
     // The alarm is what ends it; a put that returned would exit with 0 at once.
     REQUIRE(ended_by(run_in_other_process([&] {
                        const itimerval soon{{0, 0}, {0, 100'000}};

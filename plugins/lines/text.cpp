@@ -62,35 +62,31 @@ std::size_t sequence_length(std::string_view bytes) {
   return length;
 }
 
-/// What stands after the backslash in JSON; 'u' for those without a short form, 0 for none.
-constexpr std::array<char, 256> kJsonEscapes = [] {
+/// What stands after a backslash: a letter for those that both JSON and COPY have one for, `other`
+/// for the other control characters, 0 for what needs no backslash.
+constexpr std::array<char, 256> escapes_with(char other) {
   std::array<char, 256> escapes{};
   for (int control = 0; control < 0x20; ++control) {
-    escapes[static_cast<std::size_t>(control)] = 'u';
+    escapes[static_cast<std::size_t>(control)] = other;
   }
   escapes['\b'] = 'b';
   escapes['\f'] = 'f';
   escapes['\n'] = 'n';
   escapes['\r'] = 'r';
   escapes['\t'] = 't';
-  escapes['"'] = '"';
   escapes['\\'] = '\\';
+  return escapes;
+}
+
+constexpr std::array<char, 256> kJsonEscapes = [] {
+  auto escapes = escapes_with('u');
+  escapes['"'] = '"';
   return escapes;
 }();
 
-/// The same for COPY; 'x' for a hexadecimal one.
 constexpr std::array<char, 256> kCopyEscapes = [] {
-  std::array<char, 256> escapes{};
-  for (int control = 0; control < 0x20; ++control) {
-    escapes[static_cast<std::size_t>(control)] = 'x';
-  }
-  escapes['\b'] = 'b';
-  escapes['\f'] = 'f';
-  escapes['\n'] = 'n';
-  escapes['\r'] = 'r';
-  escapes['\t'] = 't';
+  auto escapes = escapes_with('x');
   escapes['\v'] = 'v';
-  escapes['\\'] = '\\';
   return escapes;
 }();
 

@@ -1,10 +1,14 @@
 // bench_produce: fills a topic for the read benchmarks, creating it where it is missing.
 //   --bootstrap HOST:PORT --topic NAME [--records N] [--size BYTES] [--partitions N] [--keys N]
+//   [--run N] [--rate N]
 // Values are printable and not compressible to nothing; keys are numbers, repeated over --keys of
 // them.
+#include <algorithm>
 #include <boost/program_options.hpp>
+#include <chrono>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/kafka/producer.hpp"
@@ -15,6 +19,7 @@ namespace sluice::bench {
 namespace {
 
 namespace options = boost::program_options;
+using Clock = std::chrono::steady_clock;
 
 constexpr int kTimeoutMs = 120'000;
 constexpr std::size_t kBulk = 10'000;
@@ -26,6 +31,8 @@ struct Arguments {
   std::size_t size = 200;
   int partitions = 8;
   std::uint64_t keys = 100'000;
+  std::uint64_t run = 1;
+  std::uint64_t rate = 0;
 };
 
 Arguments parse(int argc, char** argv) {
@@ -37,7 +44,11 @@ Arguments parse(int argc, char** argv) {
       "records", options::value(&arguments.records)->default_value(arguments.records))(
       "size", options::value(&arguments.size)->default_value(arguments.size), "bytes of a value")(
       "partitions", options::value(&arguments.partitions)->default_value(arguments.partitions))(
-      "keys", options::value(&arguments.keys)->default_value(arguments.keys));
+      "keys", options::value(&arguments.keys)->default_value(arguments.keys))(
+      "run", options::value(&arguments.run)->default_value(arguments.run),
+      "so many records in a row to each partition")(
+      "rate", options::value(&arguments.rate)->default_value(arguments.rate),
+      "records a second, evenly; 0: as fast as it goes");
   options::variables_map found;
   options::store(options::parse_command_line(argc, argv, known), found);
   options::notify(found);
@@ -55,6 +66,14 @@ std::string sample_text(std::size_t size) {
   return text;
 }
 
+/// Waits until record `at` is due; answers how many may go by then.
+std::uint64_t due(const Arguments& arguments, std::uint64_t at, Clock::time_point begin) {
+  std::this_thread::sleep_until(begin +
+                                std::chrono::nanoseconds{at * 1'000'000'000 / arguments.rate});
+  const auto passed = std::chrono::duration<double>(Clock::now() - begin).count();
+  return static_cast<std::uint64_t>(passed * static_cast<double>(arguments.rate)) + 1 - at;
+}
+
 Result<> fill(const Arguments& arguments) {
   const kafka::Properties where{{"bootstrap.servers", arguments.bootstrap_servers}};
   auto admin = kafka::TopicAdmin::create(where);
@@ -65,19 +84,21 @@ Result<> fill(const Arguments& arguments) {
   auto producer = kafka::Producer::create(
       kafka::with_overrides(where, {{"queue.buffering.max.messages", "500000"},
                                     {"batch.size", "1000000"},
-                                    {"linger.ms", "20"}}));
+                                    {"linger.ms", arguments.rate > 0 ? "0" : "20"}}));
   if (!producer) return producer.error();
   const auto text = sample_text(arguments.size);
   std::vector<std::string> keys(kBulk);
   std::vector<kafka::OutRecord> bulk;
+  const auto begin = Clock::now();
+  const auto partitions = static_cast<std::uint64_t>(arguments.partitions);
   for (std::uint64_t at = 0; at < arguments.records; at += bulk.size()) {
-    bulk.resize(std::min<std::uint64_t>(kBulk, arguments.records - at));
+    const auto most = arguments.rate > 0 ? due(arguments, at, begin) : arguments.records;
+    bulk.resize(std::min<std::uint64_t>({kBulk, arguments.records - at, most}));
     for (std::size_t i = 0; i < bulk.size(); ++i) {
       keys[i] = std::to_string((at + i) % arguments.keys);
       bulk[i].key = {keys[i].data(), keys[i].size()};
       bulk[i].value = {text.data() + (at + i) % 4096, arguments.size};
-      bulk[i].partition =
-          static_cast<std::int32_t>((at + i) % static_cast<std::uint64_t>(arguments.partitions));
+      bulk[i].partition = static_cast<std::int32_t>((at + i) / arguments.run % partitions);
     }
     SLUICE_TRY((*producer)->produce_bulk(arguments.topic, bulk));
   }

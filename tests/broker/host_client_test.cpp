@@ -1,6 +1,8 @@
 // HostClient and TopicAdmin against a real broker: what the mock cluster does not know.
 #include <librdkafka/rdkafka.h>
 
+#include <algorithm>
+
 #include "broker/real_kafka.hpp"
 
 namespace sluice::tests {
@@ -91,6 +93,9 @@ TEST_CASE("a group with a live member refuses our commit as such and is describe
   {
     const Member member{kafka, group, topic};
     CHECK(commit(*client, group, {{{topic, 0}, 5, ""}}).outcome == CommitOutcome::ActiveMembers);
+    const std::vector<kafka::GroupOffset> offsets{{{topic, 0}, 5, ""}};
+    CHECK(client->commit_and_wait(group, offsets, kTimeoutMs).outcome ==
+          CommitOutcome::ActiveMembers);
     const auto described = value_of(client->describe_group(group, kTimeoutMs));
     CHECK(described.state == "Stable");
     REQUIRE(described.members.size() == 1);
@@ -141,6 +146,26 @@ TEST_CASE("a missing topic is missing, and asking for it does not create it", "[
   const auto resolved = client->offsets(wanted, LogPoint::latest(), kTimeoutMs);
   REQUIRE(resolved[0].error);
   CHECK(resolved[0].error->code() == ErrorCode::NotFound);
+}
+
+TEST_CASE("asking for the number of brokers creates no topic that is remembered and gone",
+          "[broker]") {
+  // librdkafka's own question about no topic in particular names those that it remembers, and lets
+  // the broker create them.
+  RealKafka kafka;
+  const auto topic = kafka.topic("remembered");
+  const auto client = kafka.host();
+  value_of(client->list_topics(kTimeoutMs));
+  ok(kafka.admin->delete_topic(topic, kTimeoutMs));
+  const auto is_there = [&] {
+    const auto topics = value_of(kafka.host()->list_topics(kTimeoutMs));
+    return std::any_of(topics.begin(), topics.end(),
+                       [&](const auto& found) { return found.name == topic; });
+  };
+  const auto give_up = std::chrono::steady_clock::now() + kGiveUp;
+  while (is_there()) REQUIRE(std::chrono::steady_clock::now() < give_up);
+  CHECK(value_of(client->broker_count(kTimeoutMs)) == 1);
+  ok(kafka.admin->create_topic(topic, 1, {}, kTimeoutMs));  // or it would exist already
 }
 
 TEST_CASE("topics are created once, grow, and go", "[broker]") {

@@ -1,13 +1,15 @@
 // One real Apache Kafka broker (KRaft, one node) as a process of the caller: formatted into a
 // temporary folder, started on free ports of 127.0.0.1, awaited until it answers, killed and
 // removed with this object. It cannot outlive the thread that started it (PDEATHSIG, set by
-// setpriv). Settings: small internal topics, no auto-created topics, a cleaner that looks every 200
-// ms.
+// setpriv). Its JVM has 512 MB, or KAFKA_HEAP_OPTS. Settings: small internal topics, no
+// auto-created topics, a cleaner that looks every 200 ms.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "host/base/error.hpp"
@@ -18,6 +20,10 @@ class KafkaBroker {
  public:
   /// `libs` is what etc/kafka-libs.sh made. Takes a few seconds.
   static Result<KafkaBroker> start(const std::filesystem::path& libs);
+  /// SIGKILL, and again on the same logs and ports: every partition gets a new leader epoch. Calls
+  /// `while_dead` in between. Returns when it answers.
+  Result<> restart(
+      const std::filesystem::path& libs, const std::function<void()>& while_dead = [] {});
   KafkaBroker(KafkaBroker&& other) noexcept;
   KafkaBroker& operator=(KafkaBroker&&) = delete;
   ~KafkaBroker();
@@ -31,7 +37,8 @@ class KafkaBroker {
 
   Result<> format(const std::filesystem::path& libs);
   Result<> launch(const std::filesystem::path& libs);
-  Result<> await_answer();
+  Result<> await_answer(std::chrono::seconds limit);
+  void kill();
 
   std::filesystem::path folder_;
   std::string bootstrap_servers_;
@@ -44,5 +51,9 @@ Result<pid_t> spawn_logged(std::vector<std::string> arguments, const std::filesy
                            Session session);
 /// The exit code; -1 for a signal.
 int wait_for_exit(pid_t pid);
+/// A port of 127.0.0.1 that was free a moment ago; who listens there fails if it was taken since.
+Result<int> free_port();
+/// The end of a log, for a message.
+std::string tail_of(const std::filesystem::path& file);
 
 }  // namespace sluice::tests

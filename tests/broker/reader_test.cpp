@@ -2,7 +2,7 @@
 #include <fstream>
 #include <set>
 
-#include "broker/real_kafka.hpp"
+#include "broker/log_shapes.hpp"
 
 namespace sluice::tests {
 
@@ -12,21 +12,6 @@ namespace {
 
 /// The slice sizes that models/ends.c was run with, and one larger than the log.
 constexpr std::int64_t kSliceSizes[] = {1, 7, 18, 29, 40, 1000};
-
-void transaction(kafka::Producer& producer, const std::string& topic, int records, bool commit) {
-  ok(producer.begin(kTimeoutMs));
-  for (int i = 0; i < records; ++i) send(producer, topic, "k", commit ? "kept" : "dropped");
-  ok(producer.flush(kTimeoutMs));
-  ok(commit ? producer.commit(kTimeoutMs) : producer.abort(kTimeoutMs));
-}
-
-/// The broker writes a transaction's marker after it has answered the commit.
-void await_end(RealKafka& kafka, const std::string& topic, std::int64_t log_end) {
-  const auto give_up = std::chrono::steady_clock::now() + kGiveUp;
-  while (kafka.offset(topic, LogPoint::latest()) != log_end) {
-    REQUIRE(std::chrono::steady_clock::now() < give_up);
-  }
-}
 
 /// Every slice size ends every slice, and shows exactly the committed records.
 void check_all_slice_sizes(RealKafka& kafka, const std::string& topic, std::int64_t log_end,
@@ -91,54 +76,18 @@ TEST_CASE("an open transaction lies beyond the end of a reader of committed reco
 
 TEST_CASE("B06: in a log full of holes every surviving record is read once, and no slice waits",
           "[broker]") {
-  constexpr int kKeys = 20;
-  constexpr int kRounds = 300;
   RealKafka kafka;
-  const auto topic = kafka.topic("b06", 1,
-                                 {{"cleanup.policy", "compact"},
-                                  {"segment.ms", "50"},
-                                  {"min.cleanable.dirty.ratio", "0.001"},
-                                  {"min.compaction.lag.ms", "0"},
-                                  {"max.compaction.lag.ms", "100"}});
-  const auto producer = kafka.producer({{"linger.ms", "0"}});
-  std::map<std::string, std::string> latest;
-  const auto write_round = [&](int round) {
-    for (int key = 0; key < kKeys; ++key) {
-      const auto name = "key" + std::to_string(key);
-      latest[name] = std::to_string(round);
-      send(*producer, topic, name, latest[name]);
-    }
-    ok(producer->flush(kTimeoutMs));
-  };
-  int round = 0;
-  while (round < kRounds) write_round(round++);
-  // The cleaner leaves the newest segment alone: go on writing until the oldest records are gone.
-  const auto give_up = std::chrono::steady_clock::now() + kGiveUp;
-  const auto first_offset = [&] {
-    const auto reader = kafka.reader();
-    auto& partition = *value_of(reader->open(topic, 0, 0, 0));
-    for (;;) {
-      const auto fetched = partition.fetch(1);
-      if (!fetched.block.empty()) return fetched.block.first_offset();
-      wait_for(*reader);
-    }
-  };
-  while (first_offset() == 0) {
-    REQUIRE(std::chrono::steady_clock::now() < give_up);
-    write_round(round++);
-  }
-  const auto log_end = kafka.offset(topic, LogPoint::latest());
-  REQUIRE(log_end == std::int64_t{round} * kKeys);
+  const CompactedLog log{kafka, "b06", 300};
   const auto reader = kafka.reader();
-  auto& partition = *value_of(reader->open(topic, 0, 0, 0));
-  const auto all = SliceReader{*reader, partition}.read(0, log_end, 100);
+  auto& partition = *value_of(reader->open(log.topic, 0, 0, 0));
+  const auto all = SliceReader{*reader, partition}.read(0, log.end, 100);
   CHECK(all.empty_slices > 0);
   CHECK(std::is_sorted(all.offsets.begin(), all.offsets.end()));
   CHECK(std::set(all.offsets.begin(), all.offsets.end()).size() == all.offsets.size());
   std::map<std::string, std::string> seen;
   for (std::size_t i = 0; i < all.keys.size(); ++i) seen[all.keys[i]] = all.values[i];
-  CHECK(seen == latest);
-  CHECK(partition.position() == log_end);
+  CHECK(seen == log.latest);
+  CHECK(partition.position() == log.end);
 }
 
 TEST_CASE("records deleted from under a position make it expired", "[broker]") {

@@ -70,6 +70,10 @@ class RealKafka {
     broker_ = *running;
     admin = value_of(kafka::TopicAdmin::create(properties()));
   }
+  /// A broker of the test's own, which may be ended.
+  explicit RealKafka(BrokerFile broker) : broker_{std::move(broker)} {
+    admin = value_of(kafka::TopicAdmin::create(properties()));
+  }
 
   kafka::Properties properties(const kafka::Properties& more = {}) const {
     return kafka::with_overrides({{"bootstrap.servers", broker_.bootstrap_servers}}, more);
@@ -119,6 +123,20 @@ inline void send(kafka::Producer& producer, const std::string& topic, std::strin
   record.value = bytes_of(value);
   record.partition = 0;
   ok(producer.produce(topic, record));
+}
+
+/// `count` records of 200 bytes, record n into partition n % partitions.
+inline void fill_evenly(RealKafka& kafka, const std::string& topic, int partitions,
+                        std::size_t count) {
+  const std::string value(200, 'x');
+  std::vector<kafka::OutRecord> records(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    records[i].value = bytes_of(value);
+    records[i].partition = static_cast<std::int32_t>(i % static_cast<std::size_t>(partitions));
+  }
+  const auto producer = kafka.producer();
+  ok(producer->produce_bulk(topic, records));
+  ok(producer->flush(kTimeoutMs));
 }
 
 inline void wait_for(kafka::Reader& reader) {

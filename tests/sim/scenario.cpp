@@ -19,10 +19,19 @@ std::uint32_t trouble(Random& random, std::int64_t low, std::int64_t high) {
 void choose_options(Scenario& scenario, Random& random) {
   slicer::SlicerOptions& slicer = scenario.slicer;
   slicer.mode = random.once_in(3) ? slicer::Mode::Once : slicer::Mode::Persistent;
-  slicer.on_failure = random.once_in(2) ? slicer::OnFailure::Park : slicer::OnFailure::Halt;
+  slicer.on_failure = static_cast<slicer::OnFailure>(between(random, 0, 2));
+  slicer.dead_letters = random.once_in(2) ? slicer::DeadLetters::Topic : slicer::DeadLetters::None;
   slicer.expired =
       random.once_in(4) ? slicer::ExpiredPolicy::Latest : slicer::ExpiredPolicy::Earliest;
   slicer.slots = static_cast<std::uint32_t>(between(random, 1, 5));
+  if (random.once_in(6)) slicer.assignment = slicer::Assignment::Any;
+  // Of its own: what else a seed decides is not moved by it.
+  const bool linear = Random{scenario.seed ^ 0xA3A3'A3A3ULL}.once_in(5);
+  if (linear && slicer.assignment == slicer::Assignment::Sticky) {
+    slicer.assignment = slicer::Assignment::Linear;
+  }
+  slicer.stable_slices = Random{scenario.seed ^ 0xC5C5'C5C5ULL}.once_in(4);
+  slicer.standby = random.once_in(4) ? static_cast<std::uint32_t>(between(random, 1, 2)) : 0;
   slicer.slice_records_max = between(random, 1, 60);
   slicer.credit_slices = static_cast<std::uint32_t>(between(random, 1, 12));
   slicer.credit_records = slicer.slice_records_max * between(random, 1, 8);
@@ -31,6 +40,8 @@ void choose_options(Scenario& scenario, Random& random) {
       static_cast<std::uint32_t>(random.once_in(4) ? between(random, 50, 500) : 20'000);
   slicer.rebalance_delay = Milliseconds{between(random, 500, 5'000)};
   slicer.retry_delay_max = Milliseconds{2'000};
+  slicer.restart_backoff = Milliseconds{between(random, 500, 5'000)};
+  slicer.restarts_max = between(random, 0, 2);
   supervisor::SupervisorOptions& supervisor = scenario.supervisor;
   supervisor.slots = slicer.slots;
   supervisor.call_timeout = Milliseconds{2'000};
@@ -82,9 +93,17 @@ void choose_troubles(Scenario& scenario, Random& random) {
   troubles.broker_away_one_in_s = trouble(random, 4, 15);
   troubles.slots_change_one_in_s = trouble(random, 3, 10);
   troubles.expire_one_in_s = trouble(random, 3, 10);
+  troubles.recover_one_in_s = trouble(random, 1, 5);
   troubles.disk_us_max = random.once_in(3) ? between(random, 10'000, 800'000) : 2'000;
   troubles.doorbell_us_max = random.once_in(3) ? between(random, 1'000, 100'000) : 200;
   troubles.reap_us_max = random.once_in(3) ? between(random, 10'000, 3'000'000) : 5'000;
+}
+
+/// A job that runs once looks at its topic once: what is put in its place then is beyond it.
+void choose_shrinking(Scenario& scenario, Random& random) {
+  scenario.troubles.truncate_one_in_s = random.once_in(3) ? trouble(random, 3, 10) : 0;
+  if (scenario.slicer.mode == slicer::Mode::Once || !random.once_in(4)) return;
+  scenario.troubles.recreate_one_in_s = trouble(random, 3, 10);
 }
 
 }  // namespace
@@ -96,6 +115,7 @@ Scenario scenario_of(std::uint64_t seed) {
   choose_options(scenario, random);
   choose_troubles(scenario, random);
   choose_records(scenario, random);
+  if (!scenario.quiet()) choose_shrinking(scenario, random);
   return scenario;
 }
 
@@ -109,7 +129,8 @@ bool Scenario::hole(std::int32_t partition, std::int64_t offset) const {
 bool Scenario::quiet() const {
   const Troubles& t = troubles;
   return bad.empty() && t.kill_one_in_s + t.exit_one_in_s + t.freeze_one_in_s + t.garbage_one_in_s +
-                                t.host_crash_one_in_s + t.expire_one_in_s + t.false_expiry_one_in ==
+                                t.host_crash_one_in_s + t.expire_one_in_s + t.false_expiry_one_in +
+                                t.truncate_one_in_s + t.recreate_one_in_s ==
                             0;
 }
 
@@ -120,7 +141,8 @@ std::string Scenario::summary() const {
          ", produced " + std::to_string(produced) + ", slices of " +
          std::to_string(slicer.slice_records_max) + ", attempts " +
          std::to_string(slicer.attempts_max) + ", " + std::to_string(bad.size()) + " bad records" +
-         (quiet() ? ", quiet" : "");
+         (slicer.assignment == slicer::Assignment::Linear ? ", linear" : "") +
+         (slicer.stable_slices ? ", stable" : "") + (quiet() ? ", quiet" : "");
 }
 
 }  // namespace sluice::sim

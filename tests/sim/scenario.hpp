@@ -43,10 +43,15 @@ enum class Sabotage : std::uint8_t {
   CommitEarly,        ///< the host commits frontiers that are not durable
   IgnoreCredit,       ///< the slicer is given twice the credit that the checker knows
   MoveAtWill,         ///< the host shrinks and grows the slots without a reason
+  StayAway,           ///< the slicer is given a delay after which nobody goes home any more
+  ForgetOpenRows,     ///< a host that starts is not told of the slices that were open
   BlameKills,         ///< the supervisor's verdict on a SIGKILL is passed on as a crash
   ExceedEnd,          ///< a worker that counts as honest sees more than there is
   LoseReport,         ///< the ring loses a report
   DeliverTwice,       ///< a sink writes a record twice
+  BlindComparison,    ///< to a worker all records look the same
+  FlushProbe,         ///< a worker flushes a probe and calls it done
+  PutCulprits,        ///< a worker puts what it is to leave out of a slice
 };
 
 /// How often things go wrong: one in N, 0 = never. Per batch, per call, or per second, as said.
@@ -62,7 +67,10 @@ struct Troubles {
   std::uint32_t host_crash_one_in_s = 0;
   std::uint32_t broker_away_one_in_s = 0;
   std::uint32_t slots_change_one_in_s = 0;
-  std::uint32_t expire_one_in_s = 0;  ///< retention removes the beginning of a partition
+  std::uint32_t recover_one_in_s = 0;   ///< a user asks for what is parked
+  std::uint32_t expire_one_in_s = 0;    ///< retention removes the beginning of a partition
+  std::uint32_t truncate_one_in_s = 0;  ///< ... an unclean election its end
+  std::uint32_t recreate_one_in_s = 0;  ///< the topic is deleted and created again, once
   std::int64_t disk_us_max = 2'000;
   std::int64_t doorbell_us_max = 200;
   std::int64_t reap_us_max = 5'000;

@@ -1,6 +1,7 @@
 #include "sim/sim_host.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "sim/world.hpp"
@@ -12,7 +13,9 @@ slicer::SlicerOptions options_for(const World& world, std::uint32_t slots) {
   slicer::SlicerOptions options = world.scenario().slicer;
   options.slots = slots;
   options.next_slice_id = world.disk().next_slice_id;
-  options.gaps_before = world.disk().gaps.size();
+  options.gaps_before = world.disk().gaps_left();
+  options.workers_first = world.disk().first_count({}, 0);
+  if (world.sabotaged(Sabotage::StayAway)) options.rebalance_delay = Milliseconds{1'000'000'000};
   if (world.sabotaged(Sabotage::IgnoreCredit)) {
     options.credit_slices *= 2;
     options.credit_records *= 2;
@@ -23,7 +26,7 @@ slicer::SlicerOptions options_for(const World& world, std::uint32_t slots) {
 supervisor::SupervisorOptions supervision(const World& world, std::uint64_t first_incarnation,
                                           std::uint32_t slots) {
   supervisor::SupervisorOptions options = world.scenario().supervisor;
-  options.slots = slots;
+  options.slots = slots + world.scenario().slicer.standby;
   options.first_incarnation = first_incarnation;
   return options;
 }
@@ -37,7 +40,11 @@ SimHost::SimHost(World& world, std::uint64_t seed, std::uint64_t first_incarnati
       supervisor_{supervision(world, first_incarnation, slots), Random{seed + 1}},
       next_incarnation_{first_incarnation},
       slots_{slots} {
-  slicer_->add_topic(0, "orders", 1);
+  for (const auto& [partition, row] : world.disk().partitions) {
+    topic_incarnation_ = std::max(topic_incarnation_, row.topic_incarnation);
+  }
+  slicer_->add_topic(0, "orders", topic_incarnation_, 0,
+                     world.disk().first_count("orders", topic_incarnation_));
 }
 
 Milliseconds SimHost::now() const {
@@ -53,27 +60,55 @@ void SimHost::start() {
 }
 
 void SimHost::discover() {
-  if (world_->broker().away()) {
+  was_absent_ = was_absent_ || world_->broker().absent();
+  if (world_->broker().away() || world_->broker().absent()) {
     return world_->after(100 * kMillisecond, *this, [this] { discover(); });
   }
   for (std::int32_t partition = 0; partition < world_->broker().count(); ++partition) {
     find_partition(partition);
   }
   discovered_ = true;
+  const std::uint32_t partitions = world_->disk().first_count("orders", topic_incarnation_);
+  const std::uint32_t workers = world_->disk().first_count({}, 0);
+  world_->checkers().hashing_begins(
+      partitions > 0 ? partitions : static_cast<std::uint32_t>(world_->broker().count()),
+      workers > 0 ? workers : slots_);
   slicer_->discovery_done(now());
   settle();
+  if (world_->scenario().slicer.mode == slicer::Mode::Persistent) look_at_topic();
+}
+
+void SimHost::look_at_topic() {
+  if (world_->broker().absent()) {
+    slicer_->topic_absent(0);
+  } else {
+    slicer_->topic_present(0, world_->broker().count(), now());
+  }
+  settle();
+  world_->after(kSecond, *this, [this] { look_at_topic(); });
 }
 
 void SimHost::find_partition(std::int32_t partition) {
   found_ = partition + 1;
+  if (discovered_) world_->checkers().appeared(partition, snapshot());
   const BrokerPartition& log = world_->broker().at(partition);
   slicer::FoundPartition found;
   found.tp = {0, partition};
+  found.low = log.low;
   found.end = log.end;
+  leaders_[partition] = looked_[partition] = log.leader;
   const auto row = world_->disk().partitions.find(partition);
-  if (row != world_->disk().partitions.end()) {
+  const bool stored = row != world_->disk().partitions.end();
+  if (stored && row->second.topic_incarnation < topic_incarnation_) {
+    found.start_offset = log.low;
+    found.lowered_from = row->second.frontier;
+    if (world_->scenario().slicer.mode == slicer::Mode::Once) found.once_end = log.end;
+  } else if (stored) {
+    if (was_absent_) found.doubt = slicer::Doubt::WasAbsent;
     found.row = row->second;
-    found.slices = world_->disk().open_rows(partition);
+    if (!world_->sabotaged(Sabotage::ForgetOpenRows)) {
+      found.slices = world_->disk().open_rows(partition);
+    }
   } else {
     const bool later = partition >= world_->scenario().partitions;
     found.start_offset = world_->scenario().start_at_latest && !later ? log.end : log.low;
@@ -84,6 +119,9 @@ void SimHost::find_partition(std::int32_t partition) {
 
 void SimHost::partition_appeared(std::int32_t partition) {
   if (!discovered_ || stopping_) return;
+  if (world_->broker().absent()) {
+    return world_->after(kSecond, *this, [this, partition] { partition_appeared(partition); });
+  }
   while (found_ <= partition) find_partition(found_);
   settle();
 }
@@ -130,7 +168,8 @@ void SimHost::drain(WorkerProcess& process) {
     }
     if (world_->sabotaged(Sabotage::LoseReport) && report.slice_id % 40 == 7) continue;
     const bool answers = kind == ipc::ReportKind::Done || kind == ipc::ReportKind::Released ||
-                         kind == ipc::ReportKind::Failed || kind == ipc::ReportKind::Expired;
+                         kind == ipc::ReportKind::Failed || kind == ipc::ReportKind::Expired ||
+                         kind == ipc::ReportKind::Survived;
     if (answers) {
       if (in_flight_[process.slot()] > 0) --in_flight_[process.slot()];
       world_->checkers().answered(process.incarnation(), report.slice_id, report.fence);
@@ -152,7 +191,10 @@ void SimHost::crash_noted(WorkerProcess& process) {
 void SimHost::reaped(WorkerProcess& process) {
   crash_noted(process);
   std::vector<supervisor::Action> actions;
-  supervisor_.exited(process.slot(), process.incarnation(), *process.exit_status(), now(), actions);
+  supervisor_.exited(process.slot(), process.incarnation(), *process.exit_status(),
+                     slicer_->isolating(process.slot()) ? supervisor::LastTask::IsolatedPart
+                                                        : supervisor::LastTask::Work,
+                     now(), actions);
   carry_out(std::move(actions));
   settle();
 }
@@ -197,6 +239,13 @@ void SimHost::carry_out(std::vector<supervisor::Action> actions) {
   }
 }
 
+ipc::SliceTerms SimHost::terms_of(const ipc::Command& command) const {
+  for (const auto& of : actions_.terms) {
+    if (of.slice_id == command.slice_id) return of.terms;
+  }
+  return {};
+}
+
 void SimHost::publish(const slicer::SlotCommands& commands) {
   WorkerProcess& process = *processes_[commands.slot];
   for (const ipc::Command& command : commands.commands) {
@@ -206,13 +255,15 @@ void SimHost::publish(const slicer::SlotCommands& commands) {
              ") attempt " + std::to_string(command.attempt) + " fence " +
              std::to_string(command.fence) + " to " + std::to_string(commands.slot) + "." +
              std::to_string(commands.incarnation) +
-             ((command.flags & ipc::kAlone) != 0 ? " alone" : "");
+             ((command.flags & ipc::kAlone) != 0 ? " alone" : "") +
+             ((command.flags & ipc::kProbe) != 0 ? " probe" : "") +
+             ((command.flags & ipc::kExclude) != 0 ? " without culprits" : "");
     });
     if (slice) {
-      world_->checkers().published(commands.incarnation, command);
+      world_->checkers().published(commands.incarnation, command, terms_of(command));
       ++in_flight_[commands.slot];
     }
-    process.send(command);
+    process.send(command, terms_of(command));
   }
 }
 
@@ -220,12 +271,22 @@ void SimHost::carry_out(const slicer::Actions& actions) {
   for (const auto& notice : actions.notices) {
     world_->say("slicer", notice.tp.partition, notice.slice_id,
                 [&] { return notice_text(notice); });
+    if (notice.kind == slicer::Notice::Kind::Recreated) {
+      world_->checkers().begins_anew(notice.tp.partition, static_cast<std::uint32_t>(found_));
+    }
     world_->checkers().noticed(notice);
   }
   for (const auto& commands : actions.commands) publish(commands);
   std::vector<supervisor::Action> consequences;
+  for (const auto& worker : actions.fresh_workers) {
+    world_->say("slicer", -1, 0,
+                [&] { return "wants a fresh worker " + std::to_string(worker.slot); });
+    supervisor_.refresh(worker.slot, worker.incarnation, now(), consequences);
+  }
   for (const auto& violation : actions.violations) {
-    world_->checkers().violation(violation, processes_[violation.slot]->honest());
+    const WorkerProcess& accused = *processes_[violation.slot];  // or its successor
+    const bool honest = accused.incarnation() == violation.incarnation && accused.honest();
+    world_->checkers().violation(violation, honest);
     supervisor_.violation(violation.slot, violation.incarnation,
                           std::string{slicer::rule_name(violation.rule)}, now(), consequences);
   }
@@ -233,13 +294,16 @@ void SimHost::carry_out(const slicer::Actions& actions) {
   for (const auto tp : actions.sample_lows) sample(tp, true);
   for (const auto& halted : actions.halted) {
     std::int64_t end = halted.offset;
+    std::uint64_t incarnation = 0;
     for (const auto& row : slicer_->open_slices()) {
-      if (row.id == halted.slice_id) end = row.end;
+      if (row.id != halted.slice_id) continue;
+      end = row.end;
+      incarnation = row.worker.incarnation;
     }
     world_->say("slicer", halted.tp.partition, halted.slice_id, [&] {
       return "HALTED at " + std::to_string(halted.offset) + ": " + halted.error.message;
     });
-    world_->checkers().halted(halted, halted.offset, end);
+    world_->checkers().halted(halted, halted.offset, end, incarnation);
   }
   if (actions.ended) outcome_ = actions.ended;
   carry_out(std::move(consequences));
@@ -247,16 +311,21 @@ void SimHost::carry_out(const slicer::Actions& actions) {
 
 void SimHost::sample(slicer::TopicPartition tp, bool low) {
   const std::uint32_t failing = world_->troubles().failed_sample_one_in;
-  const bool fails = world_->broker().away() || (failing > 0 && world_->one_in(failing));
+  const bool fails = world_->broker().away() || world_->broker().absent() ||
+                     (failing > 0 && world_->one_in(failing));
   const std::int64_t delay_us = fails ? 200 * kMillisecond : world_->chance(20 * kMillisecond);
   world_->after(delay_us, *this, [this, tp, low, fails] {
     const BrokerPartition& log = world_->broker().at(tp.partition);
-    if (fails) {
+    if (fails || world_->broker().absent()) {
       slicer_->sample_failed(tp, now());
     } else if (low) {
+      looked_[tp.partition] = log.leader;
       slicer_->low_observed(tp, log.low, log.end, now());
     } else {
-      slicer_->end_observed(tp, log.end, slicer::LeaderChange::None, now());
+      looked_[tp.partition] = log.leader;
+      const bool moved = std::exchange(leaders_[tp.partition], log.leader) != log.leader;
+      slicer_->end_observed(tp, log.end,
+                            moved ? slicer::LeaderChange::Seen : slicer::LeaderChange::None, now());
     }
     settle();
   });
@@ -273,6 +342,11 @@ void SimHost::settle() {
     carry_out(actions_);
   } while (!actions_.empty());
   write();
+  if (!writing_) {
+    for (const auto& [partition, leader] : std::exchange(looked_, {})) {
+      world_->log_seen(partition, leader);
+    }
+  }
   arm();
 }
 
@@ -309,7 +383,9 @@ void SimHost::arm() {
   if (!next || (armed_ && *armed_ <= *next && *armed_ > now())) return;
   armed_ = next;
   const std::int64_t at_us = std::max<std::int64_t>(next->count() * kMillisecond, 0);
-  world_->after(std::max<std::int64_t>(kMillisecond, at_us - world_->now_us()), *this, [this] {
+  const auto delay_us = std::max<std::int64_t>(kMillisecond, at_us - world_->now_us());
+  world_->after(delay_us, *this, [this, arming = ++arming_] {
+    if (arming != arming_) return;  // an earlier deadline has come in between
     armed_.reset();
     settle();
   });
@@ -317,17 +393,19 @@ void SimHost::arm() {
 
 void SimHost::set_slots(std::uint32_t slots) {
   world_->say("host", -1, 0, [&] { return "slots " + std::to_string(slots); });
-  for (std::uint32_t slot = slots; slot < slots_; ++slot) {
+  const std::uint32_t standby = world_->scenario().slicer.standby;
+  for (std::uint32_t slot = slots + standby; slot < slots_ + standby; ++slot) {
     world_->checkers().expect_moves_from(slot);
   }
-  for (std::uint32_t slot = slots_; slot < slots; ++slot) {
+  for (std::uint32_t slot = slots_ + standby; slot < slots + standby; ++slot) {
     world_->checkers().expect_moves_to(slot);
   }
+  world_->checkers().slots_change(slots_, slots);
   slots_ = slots;
   slicer_->set_slots(slots, now());
   settle();
   std::vector<supervisor::Action> actions;
-  supervisor_.set_slots(slots, now(), actions);
+  supervisor_.set_slots(slots + standby, now(), actions);
   carry_out(std::move(actions));
   settle();
 }
@@ -337,6 +415,14 @@ void SimHost::restart_halted() {
     if (status.state == slicer::PartitionState::Halted) outcome_.reset();
   }
   slicer_->restart_halted(now());
+  settle();
+}
+
+void SimHost::recover() {
+  if (!discovered_ || stopping_ || outcome_) return;  // only a running job recovers
+  for (std::int32_t partition = 0; partition < found_; ++partition) {
+    slicer_->recover({0, partition}, world_->disk().parked_rows(partition), now());
+  }
   settle();
 }
 
@@ -364,8 +450,10 @@ bool SimHost::settled() const {
   }
   return std::all_of(snapshot.partitions.begin(), snapshot.partitions.end(),
                      [&](const slicer::PartitionStatus& status) {
+                       const auto end = world_->broker().at(status.tp.partition).end;
+                       const bool waits = status.wait != slicer::WaitReason::None;
                        return status.state == slicer::PartitionState::Halted ||
-                              status.frontier == world_->broker().at(status.tp.partition).end;
+                              (status.frontier == end && !waits);
                      });
 }
 

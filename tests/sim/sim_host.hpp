@@ -29,6 +29,8 @@ class SimHost {
   void partition_appeared(std::int32_t partition);
   void set_slots(std::uint32_t slots);
   void restart_halted();
+  /// Everything that is parked on the disk, as a user asks for it (S6).
+  void recover();
   void stop();
   /// It is gone from one instant to the next. The write that is under way may or may not survive.
   void crash();
@@ -53,6 +55,7 @@ class SimHost {
   std::optional<state::ChangeSet> writing_;
   std::optional<state::ChangeSet> stale_;
   std::optional<Milliseconds> armed_;
+  std::uint64_t arming_ = 0;
   std::optional<slicer::Outcome> outcome_;
   std::uint64_t next_incarnation_;
   std::uint32_t slots_;
@@ -61,8 +64,14 @@ class SimHost {
   bool stopping_ = false;
   bool drained_ = false;
   bool dead_ = false;
+  bool was_absent_ = false;  ///< the topic, when it was looked for first
+  std::uint32_t topic_incarnation_ = 1;
+  std::map<std::int32_t, std::uint32_t> leaders_;  ///< by partition, when it was sampled last
+  /// By partition, which leader's log was looked at since all that changed was on the disk.
+  std::map<std::int32_t, std::uint32_t> looked_;
 
   Milliseconds now() const;
+  void look_at_topic();
   void find_partition(std::int32_t partition);
   void discover();
   void tick();
@@ -72,6 +81,7 @@ class SimHost {
   void spawn(const supervisor::Spawn& spawn);
   void lost(const supervisor::Lost& lost);
   void publish(const slicer::SlotCommands& commands);
+  ipc::SliceTerms terms_of(const ipc::Command& command) const;
   void drain(WorkerProcess& process);
   void sample(slicer::TopicPartition tp, bool low);
   void write();

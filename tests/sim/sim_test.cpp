@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "sim/world.hpp"
+#include "unit/full_scale.hpp"
 
 namespace sluice::sim {
 namespace {
@@ -32,7 +33,7 @@ void holds(std::uint64_t seed) {
 
 /// A quarter of the fixed seeds, so that ctest can use the cores.
 void quarter_holds(std::uint64_t quarter) {
-  const std::uint64_t count = std::getenv("SLUICE_FULL") != nullptr ? kFullSeeds : kFixedSeeds;
+  const std::uint64_t count = full_scale() ? kFullSeeds : kFixedSeeds;
   for (std::uint64_t seed = quarter * count / 4; seed < (quarter + 1) * count / 4; ++seed) {
     holds(seed);
   }

@@ -32,7 +32,10 @@ void WorkerProcess::come_up() {
   schedule(0);
 }
 
-void WorkerProcess::send(const ipc::Command& command) {
+void WorkerProcess::send(const ipc::Command& command, ipc::SliceTerms terms) {
+  if ((command.flags & (ipc::kProbe | ipc::kExclude)) != 0) {
+    terms_[command.slice_id] = std::move(terms);
+  }
   ring_.push_back(command);
   schedule(20);
 }
@@ -53,6 +56,7 @@ void WorkerProcess::enter(ipc::Phase phase, std::uint64_t slice_id, std::int64_t
   pulse_.phase = phase;
   pulse_.slice_id = slice_id;
   pulse_.offset = offset;
+  pulse_.position = 0;
   ++pulse_.phase_since_ns;
 }
 
@@ -132,7 +136,7 @@ void WorkerProcess::batch() {
   const ipc::Command& command = current_->command;
   const Scenario& scenario = world_->scenario();
   if (must_return(command)) return end_current(current_->position);
-  if (world_->broker().away()) {
+  if (world_->broker().away() || world_->broker().absent()) {
     enter(ipc::Phase::Wait, command.slice_id, current_->position);
     return schedule(50 * kMillisecond);
   }
@@ -143,9 +147,16 @@ void WorkerProcess::batch() {
   if (troubles.false_expiry_one_in > 0 && random_.once_in(troubles.false_expiry_one_in)) {
     return expire_current();
   }
+  if ((command.flags & ipc::kCompare) != 0) return look_at_record();
   const Fetched fetched = world_->broker().fetch(command.partition, current_->position, command.end,
                                                  scenario.batch_records);
   if (fetched.expired) return expire_current();
+  if ((command.flags & ipc::kDeadLetterOnly) != 0) {
+    current_->records = 1;
+    group_.push_back({*current_, command.end});
+    current_.reset();
+    return schedule(1'000);
+  }
   enter(ipc::Phase::Put, command.slice_id, current_->position);
   const auto records = static_cast<std::int64_t>(fetched.offsets.size());
   put(fetched.offsets);
@@ -153,27 +164,69 @@ void WorkerProcess::batch() {
   current_->position = fetched.next;
   see(command.partition);
   const std::int64_t cost_us = 20 + records * scenario.put_us;
-  if (fetched.next >= command.end || fetched.at_end) {
+  const bool whole_only = (command.flags & ipc::kStable) != 0;
+  const bool probe = (command.flags & ipc::kProbe) != 0;
+  if (fetched.next >= command.end && probe && !world_->sabotaged(Sabotage::FlushProbe)) {
+    return end_probe();
+  }
+  if (fetched.next >= command.end || (fetched.at_end && !whole_only)) {
     const std::int64_t next = fetched.next;
     group_.push_back({*current_, next});
     if (next < command.end) return_lane(command.partition, command.fence);
     current_.reset();
+  } else if (records == 0 && fetched.at_end) {
+    return schedule(20 * kMillisecond);  // it waits for what it has been promised
   }
   schedule(cost_us);
 }
 
+/// F5: which record is there? Whatever else the process has in hand has nothing to do with it.
+void WorkerProcess::look_at_record() {
+  Running question = *current_;
+  current_.reset();
+  const ipc::Command& command = question.command;
+  const Broker& broker = world_->broker();
+  if (!broker.fetch(command.partition, command.start, command.end, 1).offsets.empty()) {
+    question.last = command.start;
+    question.last_writing = broker.writing(command.partition, command.start);
+  }
+  report(ipc::ReportKind::Done, question, command.end);
+  schedule(20);
+}
+
 void WorkerProcess::put(const std::vector<std::int64_t>& offsets) {
   const std::int32_t partition = current_->command.partition;
-  for (const std::int64_t offset : offsets) {
+  for (std::size_t index = 0; index < offsets.size(); ++index) {
+    const std::int64_t offset = offsets[index];
     const RecordAt record{partition, offset};
+    const bool excluded = is_excluded(current_->command, offset);
+    if (excluded && !world_->sabotaged(Sabotage::PutCulprits)) continue;
+    pulse_.position = static_cast<std::uint32_t>(index);
     ++current_->records;
+    current_->last = offset;
+    current_->last_writing = world_->broker().writing(partition, offset);
     world_->checkers().put(incarnation_, partition);
     const auto bad = world_->scenario().bad.find(record);
-    if (bad != world_->scenario().bad.end() && !survives(record, bad->second)) return;
+    const bool is_bad = bad != world_->scenario().bad.end() && !excluded;
+    if (is_bad && !survives(record, bad->second)) return;
     if (world_->sabotaged(Sabotage::SkipRecord) && offset % 50 == 7) continue;
-    volatile_.push_back(record);
+    volatile_.push_back({record, current_->last_writing});
     ++current_->puts;
   }
+}
+
+bool WorkerProcess::is_excluded(const ipc::Command& command, std::int64_t offset) const {
+  if ((command.flags & (ipc::kProbe | ipc::kExclude)) == 0) return false;
+  const auto& excluded = terms_.at(command.slice_id).excluded;
+  return std::find(excluded.begin(), excluded.end(), offset) != excluded.end();
+}
+
+/// F3.4: put, never flushed, forgotten.
+void WorkerProcess::end_probe() {
+  const Running probe = *std::exchange(current_, std::nullopt);
+  volatile_.resize(volatile_.size() - probe.puts);
+  report(ipc::ReportKind::Survived, probe, probe.command.end);
+  schedule(20);
 }
 
 /// Whether the process and its slice go on after this record.
@@ -210,8 +263,8 @@ bool WorkerProcess::survives(const RecordAt& record, Badness badness) {
 
 void WorkerProcess::flush() {
   enter(ipc::Phase::Flush, group_.back().slice.command.slice_id, group_.back().slice.position);
-  for (const RecordAt& record : volatile_) {
-    const auto bad = world_->scenario().bad.find(record);
+  for (const Put& record : volatile_) {
+    const auto bad = world_->scenario().bad.find(record.at);
     if (bad != world_->scenario().bad.end() && bad->second == Badness::CrashInFlush) {
       return crash(SIGSEGV);
     }
@@ -225,9 +278,15 @@ void WorkerProcess::flush() {
 
 void WorkerProcess::flushed() {
   if (frozen_until_us_ > world_->now_us()) return;
-  for (const RecordAt& record : volatile_) {
-    world_->deliver(record);
-    if (world_->sabotaged(Sabotage::DeliverTwice) && record.offset == 3) world_->deliver(record);
+  if (writes_by_name()) {
+    write_by_name(group_.size());
+    volatile_.clear();
+  }
+  for (const Put& record : volatile_) {
+    world_->deliver(record.at, record.writing);
+    if (world_->sabotaged(Sabotage::DeliverTwice) && record.at.offset == 3) {
+      world_->deliver(record.at, record.writing);
+    }
   }
   volatile_.clear();
   for (const Finished& finished : std::exchange(group_, {})) {
@@ -240,18 +299,54 @@ void WorkerProcess::flushed() {
 }
 
 /// The slice stops here (C3): what it has put is flushed, the rest and the lane go back.
+/// Of a stable slice nothing is: it goes back as it is.
 void WorkerProcess::end_current(std::int64_t next) {
   return_lane(current_->command.partition, current_->command.fence);
+  if ((current_->command.flags & ipc::kStable) != 0) {
+    Running half = *std::exchange(current_, std::nullopt);
+    volatile_.resize(volatile_.size() - half.puts);
+    half.records = 0;
+    report(ipc::ReportKind::Released, half, half.command.start);
+    return schedule(20);
+  }
   group_.push_back({*current_, next});
   current_.reset();
   flush();
 }
 
+bool WorkerProcess::writes_by_name() const {
+  return world_->scenario().slicer.stable_slices;
+}
+
+/// The sink's output: a file for each of the group's first `slices`, renamed when it is whole (C5).
+void WorkerProcess::write_by_name(std::size_t slices) {
+  std::size_t record = 0;
+  for (std::size_t i = 0; i < slices; ++i) {
+    const auto first = volatile_.begin() + static_cast<std::ptrdiff_t>(record);
+    record += group_[i].slice.puts;
+    const std::vector<Put> records(first, volatile_.begin() + static_cast<std::ptrdiff_t>(record));
+    const bool in_log = std::all_of(records.begin(), records.end(), [this](const Put& put) {
+      return world_->broker().writing(put.at.partition, put.at.offset) == put.writing;
+    });
+    const ipc::Command& command = group_[i].slice.command;
+    if (in_log && (command.flags & (ipc::kCompare | ipc::kDeadLetterOnly)) == 0) {
+      const auto terms = terms_.find(command.slice_id);
+      const bool leaves_out =
+          (command.flags & ipc::kExclude) != 0 && !world_->sabotaged(Sabotage::PutCulprits);
+      world_->checkers().wrote(command, leaves_out ? terms->second.excluded : Offsets{});
+    }
+    for (const Put& put : records) world_->deliver(put.at, put.writing);
+  }
+}
+
 void WorkerProcess::forget(std::size_t puts) {
+  if (writes_by_name()) return volatile_.resize(volatile_.size() - puts);
   // A sink without rollback may have written some of it already.
   const std::size_t first = volatile_.size() - puts;
   const std::size_t written = random_.once_in(4) ? random_.below(puts + 1) : 0;
-  for (std::size_t i = first; i < first + written; ++i) world_->deliver(volatile_[i]);
+  for (std::size_t i = first; i < first + written; ++i) {
+    world_->deliver(volatile_[i].at, volatile_[i].writing);
+  }
   volatile_.resize(first);
 }
 
@@ -303,6 +398,7 @@ void WorkerProcess::see(std::int32_t partition) {
 
 void WorkerProcess::grew(std::int32_t partition) {
   if (gone() || hung_ || frozen_until_us_ > world_->now_us() || world_->broker().away()) return;
+  if (world_->broker().absent()) return;
   see(partition);
 }
 
@@ -315,8 +411,12 @@ void WorkerProcess::report(ipc::ReportKind kind, const Running& slice, std::int6
   report.topic = slice.command.topic;
   report.partition = slice.command.partition;
   report.next_offset = next;
-  report.records =
-      kind == ipc::ReportKind::Done || kind == ipc::ReportKind::Released ? slice.records : 0;
+  const bool done_something = kind == ipc::ReportKind::Done || kind == ipc::ReportKind::Released;
+  report.records = done_something || kind == ipc::ReportKind::Survived ? slice.records : 0;
+  if (done_something && slice.last >= slice.command.start && slice.last < next) {
+    report.last_offset = report.last_timestamp = slice.last;
+    report.last_digest = world_->sabotaged(Sabotage::BlindComparison) ? 0 : slice.last_writing;
+  }
   report.out = report.records;
   report.bytes = std::uint64_t{report.records} * 100;
   report.failure = static_cast<std::uint16_t>(failure);
@@ -358,6 +458,7 @@ void WorkerProcess::send_garbage() {
 
 void WorkerProcess::freeze(std::int64_t for_us) {
   frozen_until_us_ = world_->now_us() + for_us;
+  world_->checkers().frozen(incarnation_);
   world_->after(for_us, incarnation_, [this] {
     if (gone() || hung_ || frozen_until_us_ > world_->now_us()) return;
     // A flush that was under way when it froze has its answer now.
@@ -382,6 +483,7 @@ void WorkerProcess::crash(int number) {
   note.slice_id = pulse_.slice_id;
   note.offset = pulse_.offset;
   note.phase = pulse_.phase;
+  note.position = pulse_.position;
   note_ = note;
   die({supervisor::ExitStatus::Kind::Signalled, number});
 }
@@ -402,8 +504,12 @@ void WorkerProcess::die(supervisor::ExitStatus status) {
   if (gone()) return;
   exit_status_ = status;
   const std::size_t written = random_.below(volatile_.size() + 1);
-  if (random_.once_in(2)) {
-    for (std::size_t i = 0; i < written; ++i) world_->deliver(volatile_[i]);
+  if (writes_by_name()) {
+    write_by_name(random_.below(group_.size() + 1));
+  } else if (random_.once_in(2)) {
+    for (std::size_t i = 0; i < written; ++i) {
+      world_->deliver(volatile_[i].at, volatile_[i].writing);
+    }
   }
   world_->process_died(*this);
 }

@@ -18,6 +18,7 @@
 #include "ipc/pulse.hpp"
 #include "ipc/slice_descriptor.hpp"
 #include "ipc/slice_report.hpp"
+#include "ipc/slice_terms.hpp"
 #include "sim/scenario.hpp"
 
 namespace sluice::sim {
@@ -29,7 +30,7 @@ class WorkerProcess {
   WorkerProcess(World& world, std::uint32_t slot, std::uint64_t incarnation, std::uint64_t seed);
 
   // --- The host's end
-  void send(const ipc::Command& command);
+  void send(const ipc::Command& command, ipc::SliceTerms terms = {});
   std::optional<std::pair<ipc::Report, std::string>> take_report();
   void signal(int number);
   ipc::Pulse pulse() const { return pulse_; }
@@ -55,6 +56,12 @@ class WorkerProcess {
     std::int64_t position = 0;
     std::uint32_t records = 0;
     std::size_t puts = 0;  ///< of it, in `volatile_`
+    std::int64_t last = -1;
+    std::uint32_t last_writing = 0;
+  };
+  struct Put {
+    RecordAt at;
+    std::uint32_t writing = 0;
   };
   struct Finished {
     Running slice;
@@ -65,13 +72,14 @@ class WorkerProcess {
   std::uint32_t slot_;
   std::uint64_t incarnation_;
   Random random_;
-  std::deque<ipc::Command> ring_;   ///< commands that were not read yet
-  std::deque<ipc::Command> queue_;  ///< slices that were read and wait
+  std::deque<ipc::Command> ring_;                   ///< commands that were not read yet
+  std::map<std::uint64_t, ipc::SliceTerms> terms_;  ///< by slice, of those that came with some
+  std::deque<ipc::Command> queue_;                  ///< slices that were read and wait
   std::deque<std::pair<ipc::Report, std::string>> reports_;
   std::optional<Running> current_;
   std::vector<Finished> group_;
-  std::vector<RecordAt> volatile_;  ///< put, not flushed
-  std::size_t singly_ = 0;          ///< slices of a failed group that re-run one by one (D5)
+  std::vector<Put> volatile_;  ///< put, not flushed
+  std::size_t singly_ = 0;     ///< slices of a failed group that re-run one by one (D5)
   std::map<std::int32_t, std::uint32_t> returned_;  ///< fences up to which slices go back
   std::map<std::int32_t, std::int64_t> opened_;     ///< partition -> visible end last reported
   ipc::Pulse pulse_;
@@ -89,14 +97,19 @@ class WorkerProcess {
   void read_ring();
   bool start_next();
   void batch();
+  void look_at_record();
   void put(const std::vector<std::int64_t>& offsets);
   bool survives(const RecordAt& record, Badness badness);
+  bool is_excluded(const ipc::Command& command, std::int64_t offset) const;
+  void end_probe();
   void flush();
   void flushed();
   void end_current(std::int64_t next);
   void fail_current(ipc::FailureClass failure);
   void expire_current();
   void forget(std::size_t puts);
+  bool writes_by_name() const;
+  void write_by_name(std::size_t slices);
   bool must_return(const ipc::Command& command) const;
   void return_lane(std::int32_t partition, std::uint32_t fence);
   void enter(ipc::Phase phase, std::uint64_t slice_id, std::int64_t offset);

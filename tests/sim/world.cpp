@@ -52,8 +52,8 @@ void World::doorbell(WorkerProcess& process) {
         [&now_running, &process] { now_running.doorbell(process); });
 }
 
-void World::deliver(const RecordAt& record) {
-  checkers_.delivered(record.partition, record.offset);
+void World::deliver(const RecordAt& record, std::uint32_t writing) {
+  checkers_.delivered(record.partition, record.offset, writing);
 }
 
 bool World::first_time(const RecordAt& record, std::uint32_t times) {
@@ -90,11 +90,7 @@ void World::plan_production() {
     left -= burst;
     after(chance(scenario_.troubled_s * kSecond), 0, [this, burst] {
       const auto partition = static_cast<std::int32_t>(chance(broker_.count() - 1));
-      broker_.produce(partition, burst);
-      for (auto& process : processes_) {
-        WorkerProcess* reader = process.get();
-        after(chance(5 * kMillisecond), 0, [reader, partition] { reader->grew(partition); });
-      }
+      produce(partition, burst);
     });
   }
   for (std::int32_t i = 0; i < scenario_.partitions_later; ++i) {
@@ -108,10 +104,52 @@ void World::plan_production() {
   }
 }
 
+/// A log that lost its end gets nothing new before a host has looked, and what it made of that is
+/// on its disk: a slice that was read across the cut, old records and new ones, cannot be told from
+/// any other by what it read last, and a change of the leader alone is no reason to doubt it.
+void World::produce(std::int32_t partition, std::int64_t records) {
+  if (broker_.at(partition).shrunk_unseen || broker_.absent()) {
+    if (!calm_) after(kSecond / 2, 0, [this, partition, records] { produce(partition, records); });
+    return;
+  }
+  broker_.produce(partition, records);
+  for (auto& process : processes_) {
+    WorkerProcess* reader = process.get();
+    after(chance(5 * kMillisecond), 0, [reader, partition] { reader->grew(partition); });
+  }
+}
+
+void World::shrink_logs() {
+  const Troubles& t = scenario_.troubles;
+  if (recreated_) return;
+  if (t.truncate_one_in_s > 0 && one_in(t.truncate_one_in_s)) {
+    const auto partition = static_cast<std::int32_t>(chance(broker_.count() - 1));
+    const BrokerPartition& log = broker_.at(partition);
+    broker_.truncate(partition, std::max(log.low, log.end - chance(40)));
+    checkers_.log_cut(partition, log.end);
+    say("broker", partition, 0, [&] { return "cut off at " + std::to_string(log.end); });
+  }
+  if (t.recreate_one_in_s == 0 || !one_in(t.recreate_one_in_s)) return;
+  recreated_ = true;
+  std::vector<std::int64_t> ends;
+  for (std::int32_t i = 0; i < broker_.count(); ++i) ends.push_back(broker_.at(i).end);
+  broker_.delete_topic();
+  say("broker", -1, 0, [] { return "topic deleted"; });
+  for (std::int32_t i = 0; i < broker_.count(); ++i) checkers_.log_cut(i, 0);
+  after(3 * kSecond + chance(3 * kSecond), 0, [this, ends] {
+    broker_.create_topic();
+    say("broker", -1, 0, [] { return "topic created again"; });
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      produce(static_cast<std::int32_t>(i), chance(2 * ends[i]));
+    }
+  });
+}
+
 void World::every_second() {
   if (calm_) return;
   trouble_processes();
   trouble_host();
+  shrink_logs();
   const Troubles& t = scenario_.troubles;
   if (t.broker_away_one_in_s > 0 && one_in(t.broker_away_one_in_s)) {
     say("broker", -1, 0, [] { return "away"; });
@@ -162,6 +200,7 @@ void World::trouble_host() {
     after(chance(kSecond), 0, [this] { crash_host(); });
     return;
   }
+  if (t.recover_one_in_s > 0 && one_in(t.recover_one_in_s)) host().recover();
   if (t.slots_change_one_in_s > 0 && one_in(t.slots_change_one_in_s) && host().started()) {
     slots_ = static_cast<std::uint32_t>(1 + chance(4));
     host().set_slots(slots_);
@@ -177,6 +216,10 @@ void World::trouble_host() {
 
 void World::start_host() {
   checkers_.host_restarted();
+  checkers_.slots_change(slots_, slots_);
+  // Who is not ready in time loses what it had, also before anybody has told of its end.
+  const std::uint32_t all = slots_ + scenario_.slicer.standby;
+  for (slicer::Slot slot = 0; slot < all; ++slot) checkers_.expect_moves_from(slot);
   const std::uint64_t first = hosts_.empty() ? 1 : host().next_incarnation();
   hosts_.push_back(std::make_unique<SimHost>(*this, random_.next(), first, slots_));
   say("host", -1, 0, [&] { return "starts with " + std::to_string(slots_) + " slots"; });
@@ -214,7 +257,8 @@ void World::calm_down() {
 
 bool World::run_until_settled() {
   const std::int64_t limit_us = now_us() + kCalmLimit;
-  std::int64_t look_at_us = now_us() + kSecond;
+  // What was on its way when the world calmed down (a SIGKILL to a slow process) still happens.
+  std::int64_t look_at_us = now_us() + 5 * kSecond;
   bool restarted = false;
   while (now_us() < limit_us && !trace_.failure()) {
     timeline_.next(std::min(limit_us, look_at_us));
@@ -247,8 +291,7 @@ void World::judge_outcome() {
     const bool stands = status.state == slicer::PartitionState::Halted;
     if (stands) {
       ++halted;
-      if (!checkers_.bad_in(status.tp.partition, status.frontier,
-                            status.frontier + 10 * scenario_.slicer.slice_records_max)) {
+      if (!checkers_.halted_at_bad(status.tp.partition)) {
         trace_.wrong("everything settles",
                      "orders-" + std::to_string(status.tp.partition) + " stays halted");
       }
@@ -256,12 +299,43 @@ void World::judge_outcome() {
     checkers_.everything_delivered(status.tp.partition, status.frontier);
   }
   if (scenario_.slicer.mode != slicer::Mode::Once) return;
-  const slicer::Outcome expected = halted > 0            ? slicer::Outcome::Failed
-                                   : !disk_.gaps.empty() ? slicer::Outcome::CompletedWithGaps
-                                                         : slicer::Outcome::Completed;
+  const slicer::Outcome expected = halted > 0              ? slicer::Outcome::Failed
+                                   : disk_.gaps_left() > 0 ? slicer::Outcome::CompletedWithGaps
+                                                           : slicer::Outcome::Completed;
   if (outcome != expected) {
     trace_.wrong("outcome", "ended with " + std::to_string(static_cast<int>(*outcome)) +
                                 " instead of " + std::to_string(static_cast<int>(expected)));
+  }
+}
+
+/// A3: when nothing is wrong any more, every family is at home after one delay each.
+void World::judge_homes() {
+  const bool once = scenario_.slicer.mode == slicer::Mode::Once;
+  if (scenario_.slicer.assignment != slicer::Assignment::Linear || once) return;
+  const auto away = [this]() -> std::optional<std::int32_t> {
+    for (const auto& status : host().snapshot().partitions) {
+      const auto home = checkers_.home(status.tp.partition, host().slots());
+      if (status.slot != home) return status.tp.partition;
+    }
+    return std::nullopt;
+  };
+  const auto held_up = [](const auto& entry) { return entry.suspects > 0; };
+  const auto halted = [](const auto& entry) {
+    return entry.state == slicer::PartitionState::Halted;
+  };
+  const slicer::Snapshot now_known = host().snapshot();
+  if (std::any_of(now_known.slots.begin(), now_known.slots.end(), held_up)) return;
+  if (std::any_of(now_known.partitions.begin(), now_known.partitions.end(), halted)) return;
+  const std::int64_t delay_us = scenario_.slicer.rebalance_delay.count() * kMillisecond;
+  const std::int64_t limit_us = now_us() + (broker_.count() + 3) * delay_us + 10 * kSecond;
+  while (now_us() < limit_us && !trace_.failure() && away()) {
+    const std::int64_t look_at_us = std::min(limit_us, now_us() + kSecond);
+    while (timeline_.next(look_at_us)) {
+    }
+  }
+  if (const auto partition = away()) {
+    tell_state();
+    trace_.wrong("families come home", "orders-" + std::to_string(*partition) + " has not");
   }
 }
 
@@ -285,6 +359,7 @@ Verdict World::run() {
   if (!trace_.failure()) {
     if (run_until_settled()) {
       judge_outcome();
+      judge_homes();
       stop_and_judge();
     } else {
       tell_state();
@@ -320,6 +395,8 @@ std::string_view report_kind_name(ipc::ReportKind kind) {
       return "WAITING";
     case ipc::ReportKind::LogLost:
       return "LOG_LOST";
+    case ipc::ReportKind::Survived:
+      return "SURVIVED";
   }
   return "?";
 }
@@ -336,6 +413,18 @@ std::string notice_text(const slicer::Notice& notice) {
       return "suspected" + range;
     case Kind::Charged:
       return "charged, attempt " + std::to_string(notice.attempt);
+    case Kind::Restarted:
+      return "restarted";
+    case Kind::Isolating:
+      return "isolating" + range;
+    case Kind::Undecided:
+      return "undecided" + range;
+    case Kind::Isolated:
+      return "isolated" + range;
+    case Kind::Recovered:
+      return "recovered" + range;
+    case Kind::Unrecovered:
+      return "not recovered" + range;
     case Kind::Parked:
       return "parked" + range;
     case Kind::Expired:
@@ -344,6 +433,12 @@ std::string notice_text(const slicer::Notice& notice) {
       return "expiry not confirmed";
     case Kind::BeyondEnd:
       return "position beyond the end" + range;
+    case Kind::Truncated:
+      return "truncated" + range;
+    case Kind::Recreated:
+      return "recreated" + range + ": " + notice.text;
+    case Kind::Unproved:
+      return "nothing to compare";
     case Kind::StaleReport:
       return "stale report";
   }

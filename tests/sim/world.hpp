@@ -52,6 +52,7 @@ class World {
   const Troubles& troubles() const { return calm_ ? no_troubles_ : scenario_.troubles; }
   bool sabotaged(Sabotage sabotage) const { return scenario_.sabotage == sabotage; }
   const Broker& broker() const { return broker_; }
+  void log_seen(std::int32_t partition, std::uint32_t leader) { broker_.seen(partition, leader); }
   const Disk& disk() const { return disk_; }
   Checkers& checkers() { return checkers_; }
   Trace& trace() { return trace_; }
@@ -67,7 +68,7 @@ class World {
   void after(std::int64_t delay_us, const SimHost& host, std::function<void()> happen);
   WorkerProcess& spawn(std::uint32_t slot, std::uint64_t incarnation);
   void doorbell(WorkerProcess& process);
-  void deliver(const RecordAt& record);
+  void deliver(const RecordAt& record, std::uint32_t writing);
   /// True the first `times` times that this record is asked about.
   bool first_time(const RecordAt& record, std::uint32_t times);
   void process_died(WorkerProcess& process);
@@ -88,6 +89,7 @@ class World {
   std::uint32_t slots_;
   std::uint32_t graceful_left_;
   bool calm_ = false;
+  bool recreated_ = false;
   bool restarting_ = false;  ///< stopped gracefully, the next one starts when it is done
 
   SimHost& host() { return *hosts_.back(); }
@@ -95,6 +97,8 @@ class World {
   void every_second();
   void trouble_processes();
   void trouble_host();
+  void shrink_logs();
+  void produce(std::int32_t partition, std::int64_t records);
   void start_host();
   void crash_host();
   void start_when_alone();
@@ -102,6 +106,7 @@ class World {
   bool run_until_settled();
   void stop_and_judge();
   void judge_outcome();
+  void judge_homes();
   void tell_state();
 };
 

@@ -39,9 +39,10 @@ HOST_EDGES = {
     "config": [],
     "state": [],
     "kafka": ["log"],
-    "slicer": ["state/rows.hpp"],
+    "dead_letter": ["kafka"],
+    "slicer": ["state/offset_list.hpp", "state/rows.hpp"],
     "supervisor": ["log", "slicer/accusation.hpp", "slicer/topic_partition.hpp"],
-    "worker": ["config/placeholders.hpp", "kafka", "log"],
+    "worker": ["config/placeholders.hpp", "dead_letter", "kafka", "log"],
     "plugin_catalog": ["config", "log", "supervisor", "worker/sha256.hpp"],
     "job": ["config", "kafka", "log", "plugin_catalog", "slicer", "state", "supervisor", "worker"],
     "cli": [
@@ -50,11 +51,13 @@ HOST_EDGES = {
         "kafka",
         "log",
         "plugin_catalog",
+        "rest",
         "slicer",
         "state",
         "supervisor",
         "worker",
     ],
+    "rest": ["job", "kafka", "log", "slicer", "state", "supervisor"],
     "main.cpp": ["cli", "log"],
 }
 

@@ -21,6 +21,7 @@ PRESCRIBED_NAMES = {
     "SluicePlugin.cmake",
 }
 SNAKE_CASE = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+PASCAL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*\.[a-z]+")
 SNAKE_OR_DASH = re.compile(r"\.?[a-z0-9_@-]+(\.[a-z0-9_-]+)*")
 
 
@@ -69,6 +70,10 @@ def names(file):
         if not SNAKE_OR_DASH.fullmatch(part):
             yield 1, f"folder {part}: snake_case, please"
     if parts[-1] in PRESCRIBED_NAMES:
+        return
+    if file.suffix == ".java":  # javac wants a public class in a file of its name
+        if not PASCAL_CASE.fullmatch(parts[-1]):
+            yield 1, f"file {parts[-1]}: PascalCase, please, as its class"
         return
     if not (SNAKE_CASE if strict else SNAKE_OR_DASH).fullmatch(parts[-1]):
         yield 1, f"file {parts[-1]}: snake_case, please"

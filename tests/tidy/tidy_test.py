@@ -113,8 +113,10 @@ class LayoutTest(RuleTest):
         self.assert_caught(layout_rules.names, "host/SliceRing.cpp", "", "snake_case")
         self.assert_caught(layout_rules.names, "host/slice-ring.hpp", "", "snake_case")
         self.assert_caught(layout_rules.names, "host/MyFolder/a.cpp", "", "snake_case")
+        self.assert_caught(layout_rules.names, "tests/bench/fault_sink.java", "", "PascalCase")
         for path in (
             "host/slice_ring.cpp",
+            "tests/bench/FaultSink.java",
             "etc/kafka-libs.sh",
             "CMakeLists.txt",
             ".gitignore",

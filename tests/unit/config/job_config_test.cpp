@@ -35,11 +35,15 @@ errors.tolerance = "all"
   CHECK(job.processors[0].keys.at("value.size.min").position == Position{7, 48});
 }
 
-TEST_CASE("with errors.tolerance = all a failed slice still halts, until isolate exists",
+TEST_CASE("with errors.tolerance = all a failed slice is isolated, unless the job says otherwise",
           "[config]") {
   const JobConfig job = job_with("errors.tolerance = \"all\"");
-  CHECK(job.slice_on_failure == OnFailure::Halt);
-  CHECK(effective(job, "slice.on.failure") == "halt");
+  CHECK(job.slice_on_failure == OnFailure::Isolate);
+  CHECK(effective(job, "slice.on.failure") == "isolate");
+  const JobConfig halting = job_with("errors.tolerance = \"all\"\nslice.on.failure = \"halt\"");
+  CHECK(halting.slice_on_failure == OnFailure::Halt);
+  CHECK(effective(halting, "slice.on.failure") == "halt");
+  CHECK(job_with("").slice_on_failure == OnFailure::Halt);
 }
 
 TEST_CASE("defaults are those of interfaces.md", "[config]") {
@@ -70,12 +74,16 @@ TEST_CASE("defaults are those of interfaces.md", "[config]") {
   CHECK(job.errors_retry_delay_max_ms == 60'000);
   CHECK(job.auto_offset_reset == OffsetReset::Earliest);
   CHECK(job.isolation_level == Isolation::ReadCommitted);
-  CHECK(job.restart_policy == RestartPolicy::None);
+  CHECK(job.restart_policy == RestartPolicy::Backoff);
 }
 
-TEST_CASE("worker.credit.records follows slice.max.records unless it is written", "[config]") {
-  CHECK(job_with("slice.max.records = 100").worker_credit_records == 800);
-  CHECK(effective(job_with("slice.max.records = 100"), "worker.credit.records") == "800");
+TEST_CASE("worker.credit.records follows slice and batch unless it is written", "[config]") {
+  CHECK(job_with("slice.max.records = 2000").worker_credit_records == 16'000);
+  CHECK(effective(job_with("slice.max.records = 2000"), "worker.credit.records") == "16000");
+  // Small slices go through a worker several in a batch: eight of them would be less than one.
+  CHECK(job_with("slice.max.records = 100").worker_credit_records == 8'000);
+  CHECK(job_with("slice.max.records = 100\nworker.batch.max.records = 50").worker_credit_records ==
+        800);
   CHECK(job_with("slice.max.records = 100\nworker.credit.records = 5").worker_credit_records == 5);
 }
 
@@ -98,8 +106,8 @@ TEST_CASE("the effective configuration has integers and leaves out what nothing 
   CHECK(effective(job, "worker.flush.max.bytes") == "67108864");
   CHECK(effective(job, "task.retry.timeout.ms") == "-1");
   CHECK(effective(job, "file") == "${env:OUT}");
-  CHECK(effective(job, "restart.backoff.ms") == "<absent>");
-  CHECK(effective(job, "expansion.detect.ms") == "<absent>");
+  CHECK(effective(job, "restart.backoff.ms") == "10000");
+  CHECK(effective(job, "expansion.settle.ms") == "<absent>");
 }
 
 TEST_CASE("the map that was read is kept as it was written", "[config]") {

@@ -83,6 +83,28 @@ TEST_CASE("names of jobs follow one rule after trimming", "[config]") {
             .name == "trail");
 }
 
+TEST_CASE("a dead letter topic has a topic's name and is none that the job reads", "[config]") {
+  const std::string tolerant = "errors.tolerance = \"all\"\n";
+  const std::string key = "errors.deadletterqueue.topic.name";
+  CHECK(problems_after_head(tolerant + key + " = \"dlq\"").empty());
+  CHECK(problems_after_head(tolerant + key + " = \"a b\"") ==
+        Lines{"f:5:1: " + key + ": 'a b' is no topic's name; write 1 to 249 of A-Z a-z 0-9 . _ -"});
+  CHECK(problems_in("name = \"a\"\nconnector.class = \"x\"\ntopics = [\"t\", \"u\"]\n" + tolerant +
+                    key + " = \"u\"") ==
+        Lines{"f:5:1: " + key +
+              ": is a topic that the job reads: it would read its own dead letters; name another"});
+}
+
+TEST_CASE("a dead letter topic without tolerance is worth a warning", "[config]") {
+  const std::string topic = kJobHead + "errors.deadletterqueue.topic.name = \"dlq\"\n";
+  const auto intolerant = parse_job(topic, Format::Toml, "f");
+  REQUIRE(intolerant.has_value());
+  CHECK(intolerant->warnings.size() == 1);
+  const auto tolerant = parse_job(topic + "errors.tolerance = \"all\"", Format::Toml, "f");
+  REQUIRE(tolerant.has_value());
+  CHECK(tolerant->warnings.empty());
+}
+
 TEST_CASE("topics are named once each, by Kafka's rule", "[config]") {
   const auto refusal = [](const std::string& topics) {
     return problems_in("name = \"a\"\nconnector.class = \"x\"\ntopics = " + topics);
@@ -95,31 +117,48 @@ TEST_CASE("topics are named once each, by Kafka's rule", "[config]") {
         Lines{"f:3:1: topics: must be a list without empty elements, not 'a,,b'"});
 }
 
+TEST_CASE("topics.regex is an expression, beside no list of topics, and not of the dead letters",
+          "[config]") {
+  const auto refusal = [](const std::string& lines) {
+    return problems_in("name = \"a\"\nconnector.class = \"x\"\n" + lines);
+  };
+  CHECK(refusal("topics.regex = \"FTX-.*\"").empty());
+  CHECK(refusal("topics = [\"a\"]\n\"topics.regex\" = \"a.*\"") ==
+        Lines{"f:4:1: topics.regex: is given beside topics; take one of them out"});
+  REQUIRE(refusal("topics.regex = \"a(\"").size() == 1);
+  CHECK(refusal("topics.regex = \"a(\"")[0].starts_with(
+      "f:3:1: topics.regex: 'a(' is no regular expression"));
+  CHECK(refusal("topics.regex = \"a.*\"\nerrors.tolerance = \"all\"\n"
+                "errors.deadletterqueue.topic.name = \"a-dead\"")
+            .size() == 1);
+}
+
+TEST_CASE("a pattern matches whole names, and never Kafka's own topics (B03)", "[config]") {
+  const auto matches = [](const std::string& pattern, const std::string& topic) {
+    return TopicPattern::compile(pattern).value().matches(topic);
+  };
+  CHECK(matches("FTX-.*", "FTX-new"));
+  CHECK_FALSE(matches("FTX-.*", "trades-FTX-x"));
+  CHECK(matches("FTX", "FTX"));
+  CHECK_FALSE(matches("FTX", "FTX-old"));
+  CHECK_FALSE(matches("^FTX", "FTX-old"));
+  CHECK(matches("(orders|returns)-\\d{2}", "returns-07"));
+  CHECK_FALSE(matches(".*", "__consumer_offsets"));
+  // A pattern that takes for ever where an engine goes back and forth.
+  CHECK_FALSE(matches("(a*)*b", std::string(200, 'a')));
+}
+
 TEST_CASE("what is not built yet is refused, never ignored", "[config]") {
-  CHECK(
-      problems_after_head("slice.on.failure = \"isolate\"") ==
-      Lines{"f:4:1: slice.on.failure: 'isolate' is not supported yet; write halt, or take the key "
-            "out"});
-  CHECK(problems_after_head("slicer.assignment = \"any\"") ==
-        Lines{"f:4:1: slicer.assignment: 'any' is not supported yet; write sticky, or take the key "
-              "out"});
-  CHECK(problems_after_head("worker.standby = 1") ==
-        Lines{"f:4:1: worker.standby: '1' is not supported yet; write 0, or take the key out"});
   CHECK(problems_after_head("errors.log.enable = true") ==
         Lines{"f:4:1: errors.log.enable: 'true' is not supported yet; write false, or take the key "
               "out"});
   for (const std::string key :
-       {"slicer.start.timestamp", "worker.memory.max", "restart.backoff.ms", "restart.max",
-        "errors.deadletterqueue.topic.name", "errors.deadletterqueue.topic.replication.factor",
-        "errors.deadletterqueue.rate.max", "expansion.partitioner", "expansion.history",
-        "predicates", "predicates.p.type", "producer.override.acks", "admin.override.acks",
-        "slice.isolate.max"}) {
+       {"expansion.partitioner", "expansion.history", "predicates", "predicates.p.type",
+        "producer.override.acks", "admin.override.acks"}) {
     CAPTURE(key);
     CHECK(problems_after_head("\"" + key + "\" = \"1\"") ==
           Lines{"f:4:1: " + key + ": not supported yet; take the key out"});
   }
-  CHECK(problems_in("name = \"a\"\nconnector.class = \"x\"\ntopics.regex = \"a.*\"") ==
-        Lines{"f:3:1: topics.regex: not supported yet; take the key out"});
 }
 
 TEST_CASE("a value that is what happens today anyway is taken", "[config]") {

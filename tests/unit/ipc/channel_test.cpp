@@ -40,6 +40,83 @@ TEST_CASE("a command arrives with every field as it was published", "[ipc]") {
   CHECK(std::memcmp(&sent, read.data(), sizeof sent) == 0);
 }
 
+TEST_CASE("a dead letter's command brings its verdict along", "[ipc]") {
+  ChannelPair pair;
+  const Verdict crash{{"archive", "CRASH", "SIGSEGV in put"}, 1, 4711, 11, std::string(64, 'a')};
+  const Verdict refusal{{"archive", "put", "boom"}, 0, 0, 0, {}};
+  REQUIRE(pair.host.publish_dead_letter(make_command(CommandKind::Slice, 1), crash));
+  REQUIRE(pair.host.publish_dead_letter(make_command(CommandKind::Slice, 2), refusal));
+  std::array<Command, 4> read;
+  REQUIRE(*pair.worker.read(read) == 2);
+  CHECK((read[0].flags & kDeadLetterOnly) != 0);
+  CHECK(pair.worker.verdict(read[0].filter) == crash);
+  CHECK(pair.worker.verdict(read[1].filter) == refusal);
+}
+
+TEST_CASE("a verdict that does not fit is cut in its words alone", "[ipc]") {
+  const Verdict verdict{{"archive", "HANG", std::string(2000, 'x')}, 1, 2, 6, std::string(64, 'b')};
+  const Verdict kept = decode_verdict(encode_verdict(verdict));
+  CHECK(kept.text.plugin == "archive");
+  CHECK(kept.text.stage == "HANG");
+  CHECK(kept.text.message.size() > 900);
+  CHECK(kept.plugin_sha256 == verdict.plugin_sha256);
+}
+
+TEST_CASE("a verdict is not overwritten before its command was taken", "[ipc]") {
+  ChannelPair pair;
+  const auto publish = [&](std::size_t number) {
+    return pair.host.publish_dead_letter(make_command(CommandKind::Slice),
+                                         {{"p", "CRASH", std::to_string(number)}, 0, 0, 0, {}});
+  };
+  for (std::size_t i = 0; i < kVerdictsMax; ++i) REQUIRE(publish(i));
+  const auto refused = publish(kVerdictsMax);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == ErrorCode::Full);
+  std::array<Command, 1> read;
+  REQUIRE(*pair.worker.read(read) == 1);
+  CHECK(pair.worker.verdict(read[0].filter).text.message == "0");
+  CHECK(publish(kVerdictsMax));
+  CHECK_FALSE(publish(kVerdictsMax + 1));
+}
+
+TEST_CASE("a probe's command brings its terms along (F3.4)", "[ipc]") {
+  ChannelPair pair;
+  SliceTerms full{100, 200, {}};
+  for (std::int64_t offset = 0; offset < 16; ++offset) full.excluded.push_back(100 + offset);
+  const SliceTerms none{100, 200, {}};
+  const Command plain = make_command(CommandKind::Slice, 1);
+  REQUIRE(pair.host.publish({&plain, 1}));
+  REQUIRE(pair.host.publish_with_terms(make_command(CommandKind::Slice, 2), full));
+  REQUIRE(pair.host.publish_with_terms(make_command(CommandKind::Slice, 3), none));
+  std::array<Command, 4> read;
+  REQUIRE(*pair.worker.read(read) == 3);
+  CHECK(read[1].slice_id == 2);
+  CHECK(pair.worker.slice_terms(read[1].seq) == full);
+  CHECK(pair.worker.slice_terms(read[2].seq) == none);
+}
+
+TEST_CASE("terms that count more offsets than there are are read as far as they go", "[ipc]") {
+  SliceTermsSlot slot = encode_slice_terms({1, 5, {2, 3}});
+  slot.excluded_count = ~std::uint64_t{0};
+  CHECK(decode_slice_terms(slot).excluded.size() == kExcludedMax);
+}
+
+TEST_CASE("terms are not overwritten before their command was taken", "[ipc]") {
+  ChannelPair pair;
+  REQUIRE(pair.host.publish_with_terms(make_command(CommandKind::Slice), {0, 1, {}}));
+  for (std::size_t i = 1; i < kSliceTermsMax; ++i) {
+    const Command command = make_command(CommandKind::Slice);
+    REQUIRE(pair.host.publish({&command, 1}));
+  }
+  const auto refused = pair.host.publish_with_terms(make_command(CommandKind::Slice), {0, 2, {}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == ErrorCode::Full);
+  std::array<Command, 1> read;
+  REQUIRE(*pair.worker.read(read) == 1);
+  CHECK(pair.worker.slice_terms(read[0].seq).end == 1);
+  CHECK(pair.host.publish_with_terms(make_command(CommandKind::Slice), {0, 2, {}}));
+}
+
 TEST_CASE("commands are published all or not at all", "[ipc]") {
   ChannelPair pair;
   const std::vector<Command> most(kRingSlots - 1, make_command(CommandKind::Slice));

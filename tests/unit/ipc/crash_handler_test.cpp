@@ -76,6 +76,25 @@ TEST_CASE("a wild pointer leaves a note with the address and the frames of the c
   CHECK(ended.note.frames.size() <= kCrashFramesMax);
 }
 
+TEST_CASE("a note names the record's own offset, also behind holes", "[ipc][process]") {
+  auto host = require(HostChannel::create(kWorkerNo, kIncarnation));
+  ForkedWorker worker{host, [](WorkerChannel& channel) {
+                        install(channel);
+                        std::array<std::array<std::int64_t, 4>, 20> records{};
+                        for (std::size_t i = 0; i < records.size(); ++i) {
+                          records[i][2] = 1'000 + static_cast<std::int64_t>(i) * 7;
+                        }
+                        hold_offsets(&records[0][2], sizeof(records[0]), records.size());
+                        write_to_nowhere();
+                      }};
+  const int status = worker.reap();
+  REQUIRE(WIFSIGNALED(status));
+  const auto note = host.crash_note();
+  REQUIRE(note);
+  CHECK(note->offset == 1'000 + 12 * 7);
+  CHECK(note->position == 0);
+}
+
 TEST_CASE("a stack overflow leaves a note, because the handler has a stack of its own",
           "[ipc][process]") {
   const Ended ended = crash([] { recurse_for_ever(0); });

@@ -3,6 +3,7 @@
 // [process]: each test forks before it has a second thread, so it also runs under ThreadSanitizer.
 #include <time.h>
 
+#include <chrono>
 #include <vector>
 
 #include "forked_worker.hpp"
@@ -121,6 +122,11 @@ TEST_CASE("a worker killed at a random moment leaves only sound reports, in orde
                         }};
     REQUIRE(worker.await_step());
     std::uint64_t drained = 0;
+    // Every other one at its begin, when it may not have run again: on busy cores none has.
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    while (i % 2 == 1 && drained == 0 && std::chrono::steady_clock::now() < give_up) {
+      drained += drain_in_order(host, drained);
+    }
     for (std::uint64_t turns = chance.below(100); turns > 0; --turns) {
       drained += drain_in_order(host, drained);
     }
@@ -129,7 +135,7 @@ TEST_CASE("a worker killed at a random moment leaves only sound reports, in orde
     drained += drain_in_order(host, drained);
     came += drained;
   }
-  CHECK(came > 0);
+  CHECK(came >= kills / 2);
 }
 
 TEST_CASE("a worker that scribbles over its mapping of H kills itself, not the ring",

@@ -1,23 +1,18 @@
-// How long a randomised test runs, and its source of chance. SLUICE_FULL=1 in the environment means
-// the long version, which is not for every day; the short one must still be able to fail.
-// Seeds are constants: a failure comes back, as far as the scheduler lets it.
+// How long a randomised test runs, and its source of chance. Seeds are constants: a failure comes
+// back, as far as the scheduler lets it.
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <string_view>
+
+#include "unit/full_scale.hpp"
 
 namespace sluice::ipc::test {
-
-inline bool full_scale() {
-  const char* const full = std::getenv("SLUICE_FULL");
-  return full != nullptr && std::string_view{full} == "1";
-}
 
 /// ThreadSanitizer is ten and more times slower, at threads and at forks alike.
 inline std::uint64_t steps(std::uint64_t short_run, std::uint64_t full_run) {
 #ifdef __SANITIZE_THREAD__
   short_run /= 10;
+  full_run /= 10;
 #endif
   return full_scale() ? full_run : short_run;
 }

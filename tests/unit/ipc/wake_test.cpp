@@ -2,6 +2,7 @@
 // random pauses, so that publish and going to sleep meet at every instruction; the sleeper waits
 // without a timer that would hide a loss, and only a watchdog of 20 s turns a hang into a failure.
 #include <poll.h>
+#include <sched.h>
 
 #include <catch2/catch.hpp>
 #include <thread>
@@ -88,10 +89,7 @@ Received receive_all(WakeScene& scene, std::uint64_t count) {
   return received;
 }
 
-}  // namespace
-
-TEST_CASE("no wake-up is lost, whenever publisher and sleeper meet", "[ipc]") {
-  const std::uint64_t count = steps(kShortRun, kFullRun);
+void no_wake_up_is_lost(std::uint64_t count) {
   WakeScene scene;
   std::thread publishing{[&] { publish_all(scene, count); }};
   const Received received = receive_all(scene, count);
@@ -101,6 +99,36 @@ TEST_CASE("no wake-up is lost, whenever publisher and sleeper meet", "[ipc]") {
   CHECK_FALSE(received.woken_too_late);
   CHECK(received.in_order == count);
   CHECK(received.sleeps > 0);
+}
+
+/// Confines this thread, and those that it starts, to one core.
+class OneCore {
+ public:
+  OneCore() {
+    REQUIRE(::sched_getaffinity(0, sizeof before_, &before_) == 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+    REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  }
+  ~OneCore() { ::sched_setaffinity(0, sizeof before_, &before_); }
+  OneCore(const OneCore&) = delete;
+  OneCore& operator=(const OneCore&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+}  // namespace
+
+TEST_CASE("no wake-up is lost, whenever publisher and sleeper meet", "[ipc]") {
+  no_wake_up_is_lost(steps(kShortRun, kFullRun));
+}
+
+// Here they meet where the scheduler takes the core away: in the middle of either protocol.
+TEST_CASE("no wake-up is lost on one core either", "[ipc]") {
+  const OneCore confined;
+  no_wake_up_is_lost(steps(kShortRun, kFullRun));
 }
 
 }  // namespace sluice::ipc::test

@@ -83,6 +83,27 @@ TEST_CASE("a group ahead of its own store's frontier means a restored backup: re
   CHECK(refusal_of(q).find("restored from a backup") != std::string::npos);
 }
 
+TEST_CASE("a group that is ahead because the frontier was lowered is no contradiction (F5)",
+          "[job]") {
+  auto q = question();
+  q.frontier = 50;
+  q.lowered_from = 60;
+  q.group = GroupOffset{60, commit_metadata("store-a", 3)};
+  CHECK(offset_of(q) == 50);
+  q.group = GroupOffset{61, commit_metadata("store-a", 3)};
+  CHECK(refusal_of(q).find("restored from a backup") != std::string::npos);
+}
+
+TEST_CASE("a partition whose row is of an earlier topic starts at its beginning (F5)", "[job]") {
+  auto q = question();
+  q.recreated = true;
+  q.reset = ResetPolicy::Latest;
+  q.group = GroupOffset{60, commit_metadata("store-a", 3)};
+  CHECK(offset_of(q) == 10);
+  q.from = StartFrom{StartFrom::Kind::Latest, 0};
+  CHECK(offset_of(q) == 100);
+}
+
 TEST_CASE("a group written by another store is refused as foreign (S4, S7)", "[job]") {
   auto q = question();
   q.group = GroupOffset{60, commit_metadata("store-b", 3)};

@@ -25,6 +25,7 @@ state::JobState stored(ExecutionMode mode, ExecutionState execution_state) {
   row.slices_settled = 6;
   job.partitions.push_back(row);
   job.next_slice_id = 42;
+  job.gaps = 2;
   return job;
 }
 
@@ -65,7 +66,7 @@ TEST_CASE("killed and stopped executions go on, ended ones do not (S1, S5)", "[j
 TEST_CASE("an execution that goes on keeps its start and its ends", "[job]") {
   const auto rows = stored(ExecutionMode::Once, ExecutionState::Stopped);
   const auto job = make_ready(rows, *rows.execution, true);
-  CHECK(job.continued);
+  CHECK(job.gaps == 2);
   CHECK(job.once_end(kWhere) == 100);
   CHECK(job.partitions.at(kWhere).start_offset == 10);
   CHECK(job.next_slice_id == 42);
@@ -81,6 +82,7 @@ TEST_CASE("a new execution begins at the frontier and takes new ends (S1)", "[jo
   CHECK(job.partitions.at(kWhere).slices_settled == 0);
   CHECK_FALSE(job.once_end(kWhere));
   CHECK(job.next_slice_id == 42);
+  CHECK(job.gaps == 0);
 }
 
 TEST_CASE("a new execution takes over what was left unfinished, not what was settled (S5)",
@@ -93,6 +95,43 @@ TEST_CASE("a new execution takes over what was left unfinished, not what was set
   const auto job = make_ready(rows, next, false);
   REQUIRE(job.slices.at(kWhere).size() == 1);
   CHECK(job.slices.at(kWhere).front().state == state::SliceState::Retrying);
+}
+
+TEST_CASE("a host leaves alone what was stopped, and a once job that has ended", "[stored]") {
+  using Target = state::JobSettings::Target;
+  const auto rests = [](Target target, ExecutionMode last, ExecutionState how, ExecutionMode mode) {
+    return rests_at_start({target, ""}, stored(last, how).execution, mode);
+  };
+  using enum ExecutionMode;
+  CHECK(rests(Target::Stopped, Persistent, ExecutionState::Running, Persistent));
+  CHECK_FALSE(rests(Target::Paused, Persistent, ExecutionState::Running, Persistent));
+  CHECK_FALSE(rests(Target::Started, Persistent, ExecutionState::Failed, Persistent));
+  CHECK_FALSE(rests(Target::Started, Persistent, ExecutionState::Stopped, Persistent));
+  CHECK(rests(Target::Started, Once, ExecutionState::Completed, Once));
+  CHECK(rests(Target::Started, Once, ExecutionState::CompletedWithGaps, Once));
+  CHECK(rests(Target::Started, Once, ExecutionState::Failed, Once));
+  CHECK_FALSE(rests(Target::Started, Once, ExecutionState::Running, Once));
+  CHECK_FALSE(rests(Target::Started, Once, ExecutionState::Completed, Persistent));
+  CHECK_FALSE(rests_at_start({}, std::nullopt, Once));
+}
+
+TEST_CASE("rows of an earlier incarnation of a topic are outdated, and count no partitions (F5)",
+          "[job]") {
+  auto job = stored(ExecutionMode::Persistent, ExecutionState::Stopped);
+  auto row = job.partitions[0];
+  row.partition = 0;
+  row.topic_incarnation = 2;
+  job.partitions.insert(job.partitions.begin(), row);
+  row = job.partitions[1];
+  row.partition = 4;
+  job.partitions.push_back(row);
+  const auto ready = make_ready(job, *job.execution, true);
+  CHECK(ready.topic("orders").incarnation == 2);
+  CHECK(ready.topic("orders").partitions == 1);
+  CHECK(ready.is_outdated(ready.partitions.at({"orders", 1})));
+  CHECK_FALSE(ready.is_outdated(ready.partitions.at({"orders", 0})));
+  CHECK(ready.topic("unknown").incarnation == 1);
+  CHECK(ready.topic("unknown").partitions == 0);
 }
 
 }  // namespace sluice::job

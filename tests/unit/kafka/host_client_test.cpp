@@ -1,5 +1,8 @@
 #include "host/kafka/admin.hpp"
 
+#include <malloc.h>
+
+#include "host/kafka/group_client.hpp"
 #include "unit/kafka/mock_kafka.hpp"
 
 namespace sluice::kafka {
@@ -36,7 +39,7 @@ CommitResult commit(HostClient& client, const std::string& group,
   while (!answer) {
     if (std::chrono::steady_clock::now() > give_up) FAIL("no answer to a commit");
     pollfd readable{client.event_fd(), POLLIN, 0};
-    ::poll(&readable, 1, kTimeoutMs);
+    ::poll(&readable, 1, kLookAgainMs);
     client.poll();
   }
   return *answer;
@@ -195,6 +198,61 @@ TEST_CASE("topics are described with their partitions and leaders, in the order 
   CHECK_FALSE(topics[1].partitions[1].leader);
 }
 
+TEST_CASE("topics are described the same when they are asked for again, beside missing ones",
+          "[kafka]") {
+  // The first description is the list of all topics; the next ones are for large topics, and go by
+  // name for small ones (P12).
+  const int kPartitions = GENERATE(100, 300);
+  constexpr int kUnknownTopicOrPart = 3;
+  MockKafka kafka{2};
+  kafka.create("large", kPartitions);
+  kafka.create("small", 1);
+  kafka.create("gone");
+  kafka.cluster.set_topic_error("gone", kUnknownTopicOrPart);
+  const auto client = client_of(kafka);
+  const std::vector<std::string> names{"small", "gone", "large"};
+  for (int time = 0; time < 3; ++time) {
+    ok(kafka.cluster.set_leader("large", 7, 1 + time % 2));
+    const auto topics = value_of(client->describe_topics(names, kTimeoutMs));
+    REQUIRE(topics.size() == 3);
+    CHECK(topics[0].name == "small");
+    CHECK(topics[0].partitions.size() == 1);
+    CHECK(topics[1].state == TopicState::Missing);
+    CHECK(topics[2].state == TopicState::Present);
+    REQUIRE(topics[2].partitions.size() == static_cast<std::size_t>(kPartitions));
+    CHECK(topics[2].partitions[7].leader == 1 + time % 2);
+    CHECK(topics[2].partitions.back().partition == kPartitions - 1);
+  }
+}
+
+TEST_CASE("a topic of 5,000 partitions costs a client at most 200 bytes for each (P12)",
+          "[kafka]") {
+  // Behind a handle of its topic a partition costs librdkafka 1.4 KB, for as long as the client
+  // lives. A sanitizer's heap is not counted: nothing can fail there.
+  constexpr std::size_t kPartitions = 5'000;
+  constexpr std::size_t kBytesMax = 200;
+  const auto allocated = [] {
+    const auto heap = ::mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+  };
+  MockKafka kafka;
+  kafka.create("wide", kPartitions);
+  const auto client = client_of(kafka);
+  const std::vector<std::string> names{"wide"};
+  std::vector<TopicPartition> wanted;
+  for (std::size_t p = 0; p < kPartitions; ++p) {
+    wanted.push_back({"wide", static_cast<std::int32_t>(p)});
+  }
+  const auto before = allocated();
+  for (int time = 0; time < 3; ++time) {
+    REQUIRE(value_of(client->describe_topics(names, kTimeoutMs))[0].partitions.size() ==
+            kPartitions);
+    REQUIRE(client->offsets(wanted, LogPoint::latest(), kTimeoutMs).size() == kPartitions);
+  }
+  const auto after = allocated();
+  CHECK(after < before + kPartitions * kBytesMax);
+}
+
 TEST_CASE("a missing topic is not an unreadable one", "[kafka]") {
   constexpr int kUnknownTopicOrPart = 3;
   MockKafka kafka;
@@ -284,6 +342,82 @@ TEST_CASE("a commit while all brokers are down is answered as unavailable", "[ka
   ok(kafka.cluster.set_down(1));
   CHECK(commit(*client, "g", {{{"t", 0}, 6, ""}}, kShortTimeoutMs).outcome ==
         CommitOutcome::Unavailable);
+}
+
+// Case B07. librdkafka aborts the process when brokers come back after one of its own timeouts of a
+// request to a coordinator has passed (admin_call.hpp).
+TEST_CASE("commits go on when brokers come back after a commit and a read were given up (B07)",
+          "[kafka]") {
+  MockKafka kafka;
+  kafka.create("t");
+  const auto client = client_of(kafka, {{"reconnect.backoff.max.ms", "200"}});
+  const std::vector<TopicPartition> wanted{{"t", 0}};
+  REQUIRE(commit(*client, "g", {{{"t", 0}, 5, ""}}).outcome == CommitOutcome::Committed);
+  ok(kafka.cluster.set_down(1));
+  REQUIRE(commit(*client, "g", {{{"t", 0}, 6, ""}}, kShortTimeoutMs).outcome ==
+          CommitOutcome::Unavailable);
+  REQUIRE_FALSE(client->committed("g", wanted, kShortTimeoutMs).has_value());
+  ok(kafka.cluster.set_up(1));
+  const auto give_up = std::chrono::steady_clock::now() + kGiveUp;
+  auto outcome = CommitOutcome::Unavailable;
+  while (outcome != CommitOutcome::Committed) {
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+    outcome = commit(*client, "g", {{{"t", 0}, 7, ""}}).outcome;
+  }
+  CHECK(value_of(client->committed("g", wanted, kTimeoutMs))[0].offset == 7);
+}
+
+// The same, with an outage that is longer than the hour that the library grants at most.
+TEST_CASE("... and when the outage was longer than librdkafka's own timeout may be (B07)",
+          "[kafka]") {
+  MockKafka kafka;
+  kafka.create("t");
+  const auto wake = value_of(EventFd::create());
+  constexpr GroupPatience kPatience{.library_ms = 3'000, .renew_ms = 1'000};
+  const auto properties = with_overrides(kafka.properties(), {{"reconnect.backoff.max.ms", "200"}});
+  const auto groups = value_of(GroupClient::create(properties, wake, kPatience));
+  const std::vector<TopicPartition> wanted{{"t", 0}};
+  ClientEvents events;
+  const auto commit_offset = [&](std::int64_t offset, int timeout_ms) {
+    std::optional<CommitOutcome> outcome;
+    const std::vector<GroupOffset> offsets{{{"t", 0}, offset, ""}};
+    groups->commit("g", offsets, timeout_ms,
+                   [&](const CommitResult& result) { outcome = result.outcome; });
+    while (!outcome) {
+      pollfd readable{wake.fd(), POLLIN, 0};
+      ::poll(&readable, 1, kLookAgainMs);
+      wake.clear();
+      groups->poll(events);
+    }
+    return *outcome;
+  };
+  REQUIRE(commit_offset(5, kTimeoutMs) == CommitOutcome::Committed);
+  ok(kafka.cluster.set_down(1));
+  const auto outage_ends =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds{2 * kPatience.library_ms};
+  while (std::chrono::steady_clock::now() < outage_ends) {
+    CHECK(commit_offset(6, kShortTimeoutMs) == CommitOutcome::Unavailable);
+    CHECK_FALSE(groups->committed("g", wanted, kShortTimeoutMs).has_value());
+  }
+  ok(kafka.cluster.set_up(1));
+  const auto give_up = std::chrono::steady_clock::now() + kGiveUp;
+  while (commit_offset(7, kTimeoutMs) != CommitOutcome::Committed) {
+    REQUIRE(std::chrono::steady_clock::now() < give_up);
+  }
+  CHECK(value_of(groups->committed("g", wanted, kTimeoutMs))[0].offset == 7);
+}
+
+TEST_CASE("a commit is refused while the one before it was given up and not answered", "[kafka]") {
+  MockKafka kafka;
+  kafka.create("t");
+  const auto client = client_of(kafka);
+  REQUIRE(commit(*client, "g", {{{"t", 0}, 5, ""}}).outcome == CommitOutcome::Committed);
+  ok(kafka.cluster.set_round_trip(1, 10 * kTimeoutMs));  // a broker that is down may say so in time
+  REQUIRE(commit(*client, "g", {{{"t", 0}, 6, ""}}, kShortTimeoutMs).outcome ==
+          CommitOutcome::Unavailable);
+  const auto next = commit(*client, "g", {{{"t", 0}, 7, ""}});
+  CHECK(next.outcome == CommitOutcome::Unavailable);
+  CHECK(next.why == "the commit before has not been answered yet");
 }
 
 // librdkafka keeps a coordinator for as long as it is asked for, also while it answers "not

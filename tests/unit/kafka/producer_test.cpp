@@ -97,6 +97,46 @@ TEST_CASE("a record above the producer's limit is refused at once", "[kafka]") {
   CHECK(kafka.producer().counts().sent == 0);
 }
 
+TEST_CASE("each record's delivery comes back with its tag, and with why it failed", "[kafka]") {
+  constexpr std::int16_t kProduce = 0;
+  constexpr int kMessageSizeTooLarge = 10;
+  MockKafka kafka;
+  kafka.create("t");
+  std::vector<std::string> told;
+  const auto producer = value_of(Producer::create(
+      with_overrides(kafka.properties(), {{"batch.num.messages", "1"}}),
+      {.on_delivery = [&](std::uint64_t tag, const Error* failure) {
+        told.push_back(std::to_string(tag) + (failure == nullptr
+                                                  ? " ok"
+                                                  : " " + std::string{code_name(failure->code())}));
+      }}));
+  const auto send = [&](std::uint64_t tag) {
+    OutRecord record;
+    record.partition = 0;
+    record.tag = tag;
+    CHECK(value_of(producer->try_produce("t", record)));
+    return producer->flush(kTimeoutMs);
+  };
+  ok(send(7));
+  kafka.cluster.push_request_errors(kProduce, kMessageSizeTooLarge, 1);
+  CHECK_FALSE(send(8));
+  ok(send(9));  // an idempotent producer goes on after a record that was refused for good
+  CHECK(told == std::vector<std::string>{"7 ok", "8 too_large", "9 ok"});
+}
+
+TEST_CASE("a queue without room says so to who may not wait", "[kafka]") {
+  MockKafka kafka;
+  kafka.create("t");
+  const auto producer = value_of(Producer::create(
+      with_overrides(kafka.properties(), {{"queue.buffering.max.messages", "2"}})));
+  ok(kafka.cluster.set_down(1));
+  OutRecord record;
+  record.partition = 0;
+  CHECK(value_of(producer->try_produce("t", record)));
+  CHECK(value_of(producer->try_produce("t", record)));
+  CHECK_FALSE(value_of(producer->try_produce("t", record)));
+}
+
 TEST_CASE("a producer ends at once with records that no broker took", "[kafka]") {
   MockKafka kafka;
   kafka.create("t");

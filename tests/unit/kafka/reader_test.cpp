@@ -269,6 +269,13 @@ TEST_CASE("a property that librdkafka does not know is a configuration error wit
   CHECK(reader.error().message().find("fetch.wurst") != std::string::npos);
 }
 
+TEST_CASE("a first wait above our longest one is the user's, and no configuration error",
+          "[kafka]") {
+  CHECK(Reader::create({{"reconnect.backoff.ms", "2000"}}, {}));
+  CHECK_FALSE(Reader::create(
+      {{"reconnect.backoff.ms", "2000"}, {"reconnect.backoff.max.ms", "1000"}}, {}));
+}
+
 TEST_CASE("a refused property value is a configuration error with its name", "[kafka]") {
   const auto reader = Reader::create({{"fetch.wait.max.ms", "often"}}, {});
   REQUIRE_FALSE(reader);

@@ -1,6 +1,7 @@
 // Which slot has which partition (slicer.md A1, A2), and balance as arithmetic.
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 
 #include "host/base/random.hpp"
 #include "host/slicer/balance.hpp"
@@ -246,6 +247,164 @@ TEST_CASE("a source that dies during a move hands over at once", "[slicer]") {
   world.lose(0, {});
   CHECK(world.owner(moving) == 1);
   CHECK(world.in_flight(1) > 0);
+}
+
+namespace {
+
+SlicerOptions with_standby(std::uint32_t tasks, std::uint32_t standby) {
+  SlicerOptions options;
+  options.slots = tasks;
+  options.standby = standby;
+  options.slice_records_max = 10;
+  options.credit_records = 80;
+  return options;
+}
+
+std::set<Slot> serving(const SlicerFixture& world, std::int32_t partitions) {
+  std::set<Slot> slots;
+  for (std::int32_t partition = 0; partition < partitions; ++partition) {
+    slots.insert(world.owner(partition));
+  }
+  return slots;
+}
+
+}  // namespace
+
+TEST_CASE("a worker that stands by has nothing until another dies, then all that one had (A5)",
+          "[slicer]") {
+  SlicerFixture world{with_standby(2, 1)};
+  world.found(6, 100);
+  for (Slot slot = 0; slot < 3; ++slot) world.ready(slot);
+  CHECK(serving(world, 6) == std::set<Slot>{0, 1});
+  world.lose(0, {});
+  CHECK(serving(world, 6) == std::set<Slot>{1, 2});
+  for (std::int32_t partition = 0; partition < 6; ++partition) {
+    CHECK(world.owner(partition) == (partition % 2 == 0 ? 2U : 1U));
+  }
+  // The one that comes back stands by now, also when balance is looked at again.
+  world.ready(0);
+  world.advance(600'000);
+  CHECK(serving(world, 6) == std::set<Slot>{1, 2});
+}
+
+TEST_CASE("a suspect goes to a worker that stands by, its neighbours do not follow it (F1, A5)",
+          "[slicer]") {
+  SlicerFixture world{with_standby(2, 1)};
+  world.found(4, 10);
+  for (Slot slot = 0; slot < 3; ++slot) world.ready(slot);
+  const auto suspect = world.in_ring(0);
+  world.crash(0, suspect.slice_id);
+  CHECK(world.owner(suspect.partition) == 2);
+  REQUIRE(world.in_flight(2) == 1);
+  CHECK((world.in_ring(2).flags & ipc::kAlone) != 0);
+  for (std::int32_t partition = 0; partition < 4; ++partition) {
+    if (partition != suspect.partition) CHECK(world.owner(partition) == 1);
+  }
+}
+
+namespace {
+
+SlicerOptions any_worker(std::uint32_t slots) {
+  SlicerOptions options;
+  options.slots = slots;
+  options.assignment = Assignment::Any;
+  options.slice_records_max = 100;
+  options.credit_records = 800;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("with any, all workers run slices of one partition at a time (A4)", "[slicer]") {
+  SlicerFixture world{any_worker(4)};
+  world.found(1, 1'000);
+  for (Slot slot = 0; slot < 4; ++slot) world.ready(slot);
+  std::set<std::int64_t> starts;
+  for (Slot slot = 0; slot < 4; ++slot) {
+    REQUIRE(world.in_flight(slot) == 2);  // one runs, one waits
+    for (std::size_t i = 0; i < 2; ++i) starts.insert(world.in_ring(slot, i).start);
+  }
+  CHECK(starts.size() == 8);
+  // Settled out of turn: the frontier waits for the first.
+  const Slot first = world.in_ring(0).start == 0 ? 0 : world.in_ring(1).start == 0 ? 1 : 2;
+  for (Slot slot = 0; slot < 4; ++slot) {
+    if (slot != first) world.complete(slot);
+  }
+  CHECK(world.status(0).frontier == 0);
+  world.complete_all();
+  CHECK(world.status(0).frontier == 1'000);
+}
+
+TEST_CASE("with any, a dead worker's slices go to whoever is idle, the others go on (A4)",
+          "[slicer]") {
+  SlicerFixture world{any_worker(2)};
+  world.found(1, 400);
+  world.ready(0);
+  world.ready(1);
+  const auto lost = world.in_ring(0);
+  const auto kept = world.in_ring(1);
+  world.lose(0, {});
+  CHECK(world.in_ring(1).slice_id == kept.slice_id);
+  world.complete_all();
+  CHECK(world.status(0).frontier == 400);
+  CHECK(lost.fence != kept.fence);
+}
+
+TEST_CASE("with any, a slice that fails is tried again and stops no other (A4)", "[slicer]") {
+  SlicerFixture world{any_worker(2)};
+  world.found(2, 200);
+  world.ready(0);
+  world.ready(1);
+  const auto failed = world.in_ring(0);
+  world.fail(0);
+  CHECK(world.in_flight(1) == 2);
+  world.advance(60'000);
+  world.complete_all();
+  CHECK(world.status(0).frontier == 200);
+  CHECK(world.status(1).frontier == 200);
+  CHECK(world.slicer().counts().charged == 1);
+  CHECK(failed.attempt == 1);
+}
+
+TEST_CASE("with any, a worker that has nothing more of a partition stops reading it (A4)",
+          "[slicer]") {
+  SlicerFixture world{any_worker(1)};
+  world.found(1, 100);
+  world.ready(0);
+  const auto fence = world.in_ring(0).fence;
+  world.complete(0);
+  REQUIRE(world.revokes.size() == 1);
+  CHECK(world.revokes[0].fence == fence);
+  world.sampled(0, 200);
+  REQUIRE(world.in_flight(0) == 1);
+  CHECK(world.in_ring(0).fence > fence);
+}
+
+TEST_CASE("with any, a worker goes on in the partition it reads, but not for ever (A4)",
+          "[slicer]") {
+  SlicerFixture world{any_worker(1)};
+  world.found(3, 2'000);
+  world.ready(0);
+  REQUIRE(world.in_flight(0) == 2);
+  const auto first = world.in_ring(0, 0);
+  const auto second = world.in_ring(0, 1);
+  world.complete(0);
+  REQUIRE(world.in_flight(0) == 2);
+  CHECK(world.in_ring(0, 1).partition == first.partition);
+  CHECK(world.in_ring(0, 1).start == first.end);
+  CHECK(world.revokes.empty());  // what it has read ahead is what it needs
+  int completed = 1;
+  const auto third_has_its_turn = [&] {
+    const auto partition = world.in_ring(0, 1).partition;
+    return partition != first.partition && partition != second.partition;
+  };
+  for (; completed < 100 && !third_has_its_turn(); ++completed) world.complete(0);
+  CHECK(completed == 9);
+  CHECK(world.revokes.size() == 1);
+  world.complete_all();
+  for (std::int32_t partition = 0; partition < 3; ++partition) {
+    CHECK(world.status(partition).frontier == 2'000);
+  }
 }
 
 }  // namespace sluice::slicer

@@ -143,4 +143,23 @@ TEST_CASE("one partition with news is not starved by others when the rate is lim
   }
 }
 
+TEST_CASE("a paused slicer publishes nothing more, sees its lag grow, and goes on where it stood",
+          "[slicer]") {
+  SlicerFixture world{small()};
+  world.found(1, 1'000);
+  world.ready(0);
+  REQUIRE(world.in_flight(0) == 4);
+  world.slicer().pause();
+  world.complete_all();
+  CHECK(world.in_flight(0) == 0);
+  CHECK(world.status(0).frontier == 400);
+  CHECK(world.status(0).wait == WaitReason::Paused);
+  world.sampled(0, 2'000);
+  CHECK(world.status(0).lag == 1'600);
+  world.slicer().resume(world.now);
+  world.step();
+  REQUIRE(world.in_flight(0) == 4);
+  CHECK(world.in_ring(0).start == 400);
+}
+
 }  // namespace sluice::slicer

@@ -160,17 +160,29 @@ TEST_CASE("workers that leave because of a stop give nothing to each other (A1)"
   }
 }
 
-TEST_CASE("what is not built yet is refused by a sentence that names the key", "[slicer]") {
+TEST_CASE("what no slicer can work with is refused by a sentence that names the key", "[slicer]") {
   SlicerOptions options;
   CHECK(validate(options).has_value());
-  options.assignment = Assignment::Any;
-  CHECK(validate(options).error().message().find("slicer.assignment") != std::string::npos);
-  options = {};
-  options.on_failure = OnFailure::Isolate;
-  CHECK(validate(options).error().message().find("slice.on.failure") != std::string::npos);
-  options = {};
   options.credit_records = 5;
   CHECK(validate(options).error().message().find("worker.credit.records") != std::string::npos);
+}
+
+TEST_CASE("what was skipped before a restart of the host still counts at the end (S1)",
+          "[slicer]") {
+  SlicerOptions options;
+  options.mode = Mode::Once;
+  options.gaps_before = GENERATE(0, 1);
+  SlicerFixture world{options};
+  FoundPartition found;
+  found.tp = {0, 0};
+  found.end = found.once_end = 10;
+  world.found_one(found);
+  world.slicer().discovery_done(world.now);
+  world.all_ready();
+  world.complete_all();
+  REQUIRE(world.outcomes.size() == 1);
+  CHECK(world.outcomes[0] ==
+        (options.gaps_before == 0 ? Outcome::Completed : Outcome::CompletedWithGaps));
 }
 
 }  // namespace sluice::slicer

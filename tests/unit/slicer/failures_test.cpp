@@ -108,6 +108,86 @@ TEST_CASE("a halt names the offset that failed, the frontier stays before its sl
   CHECK(world.status(0).frontier == 0);
 }
 
+TEST_CASE("halt_all asks back what workers hold and publishes nothing more (S3)", "[slicer]") {
+  SlicerFixture world{small()};
+  world.found(2, 1'000);
+  world.ready(0);
+  REQUIRE(world.in_flight(0) == 4);
+  world.slicer().halt_all({.stage = {}, .plugin = {}, .code = 0, .message = "the group is taken"},
+                          world.now);
+  world.step();
+  REQUIRE(world.halted.size() == 2);
+  CHECK(world.halted[0].error.message == "the group is taken");
+  CHECK(world.revokes.size() == 2);
+  // What was done before the worker saw the revoke counts; the rest comes back and stays.
+  world.complete(0);
+  world.return_all(0);
+  world.produce(0, 2'000);
+  world.produce(1, 2'000);
+  world.advance(600'000);
+  CHECK(world.in_flight(0) == 0);
+  CHECK(world.status(0).frontier + world.status(1).frontier == 100);
+  for (const std::int32_t partition : {0, 1}) {
+    CHECK(world.status(partition).state == PartitionState::Halted);
+    CHECK(world.status(partition).text == "the group is taken");
+  }
+  CHECK(world.violations.empty());
+  CHECK(world.halted.size() == 2);
+}
+
+TEST_CASE("restart.policy starts nothing again that halted before halt_all (S3, F4)", "[slicer]") {
+  SlicerOptions options = small();
+  options.attempts_max = 1;
+  options.restarts_max = -1;
+  SlicerFixture world{options};
+  world.found(1, 100);
+  world.ready(0);
+  world.fail(0);
+  REQUIRE(world.status(0).state == PartitionState::Halted);
+  world.slicer().halt_all({.stage = {}, .plugin = {}, .code = 0, .message = "the group is taken"},
+                          world.now);
+  world.step();
+  world.advance(3'600'000);
+  CHECK(world.in_flight(0) == 0);
+  CHECK(world.status(0).state == PartitionState::Halted);
+}
+
+TEST_CASE("what halt_all halted goes on after a restart, under fences that no revoke has",
+          "[slicer]") {
+  SlicerFixture world{small()};
+  world.found(1, 300);
+  world.ready(0);
+  world.slicer().halt_all({.stage = {}, .plugin = {}, .code = 0, .message = "the group is taken"},
+                          world.now);
+  world.step();
+  world.return_all(0);
+  world.slicer().restart_halted(world.now);
+  world.step();
+  world.slicer().low_observed({0, 0}, 0, 300, world.now);
+  world.advance(60'000);
+  REQUIRE(world.in_flight(0) == 3);
+  REQUIRE(world.revokes.size() == 1);
+  CHECK(world.in_ring(0).fence > world.revokes[0].fence);
+  world.complete_all();
+  CHECK(world.status(0).frontier == 300);
+}
+
+TEST_CASE("a once execution that halt_all stopped ends FAILED when the workers have answered",
+          "[slicer]") {
+  SlicerOptions options = small();
+  options.mode = Mode::Once;
+  SlicerFixture world{options};
+  world.found(1, 1'000);
+  world.ready(0);
+  REQUIRE(world.in_flight(0) > 0);
+  world.slicer().halt_all({.stage = {}, .plugin = {}, .code = 0, .message = "the group is taken"},
+                          world.now);
+  world.step();
+  CHECK(world.outcomes.empty());
+  world.return_all(0);
+  CHECK(world.outcomes == std::vector{Outcome::Failed});
+}
+
 TEST_CASE("a restart of what was halted gives it all its attempts again (F4)", "[slicer]") {
   SlicerFixture world{small()};
   world.found(1, 100);
@@ -203,6 +283,93 @@ TEST_CASE("a completion after a failed attempt keeps a row of its own (R3)", "[s
   CHECK(rows[1].state == state::SliceState::Completed);
   CHECK(rows[1].error->message == "disk full");
   CHECK(rows[2].start == 200);
+}
+
+TEST_CASE("a halted partition starts again by itself, later each time, as often as it may (F4)",
+          "[slicer]") {
+  SlicerOptions options = small();
+  options.attempts_max = 1;
+  options.restarts_max = 2;
+  options.restart_backoff = Milliseconds{10'000};
+  SlicerFixture world{options};
+  world.found(1, 100);
+  world.ready(0);
+  world.fail(0);
+  REQUIRE(world.status(0).state == PartitionState::Halted);
+  world.advance(4'999);  // half of the delay is chance
+  CHECK(world.in_flight(0) == 0);
+  world.advance(5'001);
+  REQUIRE(world.in_flight(0) == 1);
+  CHECK(world.in_ring(0).attempt == 1);
+  CHECK(world.noticed(Notice::Kind::Restarted));
+  world.fail(0);
+  world.advance(9'999);
+  CHECK(world.in_flight(0) == 0);
+  world.advance(10'001);
+  REQUIRE(world.in_flight(0) == 1);
+  world.fail(0);
+  world.advance(86'400'000);
+  CHECK(world.status(0).state == PartitionState::Halted);
+}
+
+TEST_CASE("a partition that was healthy for restart.reset.ms has all its restarts again (F4)",
+          "[slicer]") {
+  SlicerOptions options = small();
+  options.attempts_max = 1;
+  options.restarts_max = 1;
+  SlicerFixture world{options};
+  world.found(1, 100);
+  world.ready(0);
+  world.fail(0);
+  world.advance(10'000);
+  world.complete(0);
+  world.advance(600'000);
+  world.sampled(0, 200);
+  world.fail(0);
+  CHECK(world.status(0).state == PartitionState::Halted);
+  world.advance(10'000);
+  CHECK(world.in_flight(0) == 1);
+}
+
+TEST_CASE("a once execution does not restart what halted: it ends FAILED (S1)", "[slicer]") {
+  SlicerOptions options = small();
+  options.mode = Mode::Once;
+  options.attempts_max = 1;
+  options.restarts_max = -1;
+  SlicerFixture world{options};
+  FoundPartition found;
+  found.tp = {0, 0};
+  found.end = found.once_end = 10;
+  world.found_one(found);
+  world.slicer().discovery_done(world.now);
+  world.all_ready();
+  world.fail(0);
+  world.advance(3'600'000);
+  CHECK(world.in_flight(0) == 0);
+  REQUIRE(world.outcomes.size() == 1);
+  CHECK(world.outcomes[0] == Outcome::Failed);
+}
+
+TEST_CASE("what comes back before a record that is suspected runs before it (C3, F3.2)",
+          "[slicer]") {
+  SlicerOptions options = small(OnFailure::Isolate);
+  options.slice_records_max = 1;
+  SlicerFixture world{options};
+  world.found(1, 5);
+  world.ready(0);
+  REQUIRE(world.in_ring(0, 3).start == 3);
+  world.crash(0, world.in_ring(0, 3).slice_id);
+  REQUIRE(world.noticed(Notice::Kind::Isolating));
+  world.ready(0);
+  world.advance(60'000);
+  world.complete(0);
+  world.complete(0);
+  REQUIRE(world.in_ring(0).start == 2);
+  world.expire(0);
+  world.slicer().low_observed({0, 0}, 0, 5, world.now);
+  world.advance(60'000);
+  REQUIRE(world.in_flight(0) == 1);
+  CHECK(world.in_ring(0).start == 2);
 }
 
 }  // namespace sluice::slicer

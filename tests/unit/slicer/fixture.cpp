@@ -11,6 +11,14 @@ void StoredRows::apply(const state::ChangeSet& set) {
   next_slice_id = std::max(next_slice_id, set.next_slice_id);
   for (const auto id : set.slices_deleted) slices.erase(id);
   gaps.insert(gaps.end(), set.gaps.begin(), set.gaps.end());
+  for (const auto& row : set.first_counts) {
+    first_counts.emplace(std::pair{row.topic, row.topic_incarnation}, row.count);
+  }
+}
+
+std::uint32_t StoredRows::first_count(const std::string& topic, std::uint32_t incarnation) const {
+  const auto found = first_counts.find({topic, incarnation});
+  return found == first_counts.end() ? 0 : found->second;
 }
 
 SlicerFixture::SlicerFixture(SlicerOptions chosen)
@@ -52,6 +60,8 @@ void SlicerFixture::step() {
     for (const ipc::Command& command : batch.commands) {
       if (command.kind == static_cast<std::uint16_t>(ipc::CommandKind::Slice)) {
         ring[batch.slot].push_back(command);
+      } else if (command.kind == static_cast<std::uint16_t>(ipc::CommandKind::Topic)) {
+        told_topics.push_back(command);
       } else {
         revokes.push_back(command);
       }
@@ -63,6 +73,9 @@ void SlicerFixture::step() {
   append(violations, actions.violations);
   append(halted, actions.halted);
   append(notices, actions.notices);
+  append(fresh_workers, actions.fresh_workers);
+  append(dead_letters, actions.dead_letters);
+  for (const RunTerms& of : actions.terms) terms[of.slice_id] = of.terms;
   append(asked_ends, actions.sample_ends);
   append(asked_lows, actions.sample_lows);
   if (actions.job_failure) job_failures.push_back(*actions.job_failure);
@@ -92,9 +105,23 @@ ipc::Report SlicerFixture::answer(Slot slot, std::size_t position, ipc::ReportKi
   report.kind = static_cast<std::uint16_t>(kind);
   report.topic = command.topic;
   report.partition = command.partition;
-  report.next_offset = kind == ipc::ReportKind::Done ? command.end : command.start;
-  if (kind == ipc::ReportKind::Done) {
+  const bool is_over = kind == ipc::ReportKind::Done || kind == ipc::ReportKind::Survived;
+  report.next_offset = is_over ? command.end : command.start;
+  const bool question = (command.flags & ipc::kCompare) != 0;
+  if (kind == ipc::ReportKind::Done && content != 0) {
+    std::int64_t last = command.end - 1;
+    while (last >= command.start && (last < low || holes.contains(last))) --last;
+    if (last >= command.start) {
+      report.last_offset = last;
+      report.last_timestamp = 1'000 + last;
+      report.last_digest = content;
+    }
+  }
+  if (is_over && !question) {
     report.records = static_cast<std::uint32_t>(command.end - command.start);
+    if ((command.flags & ipc::kExclude) != 0) {
+      report.records -= static_cast<std::uint32_t>(terms.at(command.slice_id).excluded.size());
+    }
     report.out = report.records;
     report.bytes = std::uint64_t{report.records} * 100;
   }
@@ -122,7 +149,8 @@ void SlicerFixture::send(Slot slot, ipc::Report report, std::string_view text) {
 }
 
 void SlicerFixture::complete(Slot slot) {
-  send(slot, answer(slot, 0, ipc::ReportKind::Done));
+  const bool probe = (in_ring(slot).flags & ipc::kProbe) != 0;
+  send(slot, answer(slot, 0, probe ? ipc::ReportKind::Survived : ipc::ReportKind::Done));
 }
 
 void SlicerFixture::complete_all() {
@@ -146,7 +174,26 @@ void SlicerFixture::release(Slot slot, std::int64_t next_offset) {
 }
 
 void SlicerFixture::return_all(Slot slot) {
-  while (in_flight(slot) > 0) send(slot, answer(slot, 0, ipc::ReportKind::Released));
+  for (const ipc::Command& command : std::deque<ipc::Command>{ring[slot]}) {
+    const auto& held = ring[slot];
+    const auto at = std::find_if(held.begin(), held.end(), [&](const ipc::Command& one) {
+      return one.slice_id == command.slice_id && one.fence == command.fence;
+    });
+    if (at == held.end()) continue;
+    const auto position = static_cast<std::size_t>(at - held.begin());
+    send(slot, answer(slot, position, ipc::ReportKind::Released));
+  }
+}
+
+void SlicerFixture::return_lane_of(Slot slot, const ipc::Command& failed) {
+  for (std::size_t i = 0; i < in_flight(slot);) {
+    const ipc::Command& command = in_ring(slot, i);
+    if (command.partition != failed.partition || command.fence > failed.fence) {
+      ++i;
+    } else {
+      send(slot, answer(slot, i, ipc::ReportKind::Released));
+    }
+  }
 }
 
 void SlicerFixture::fail(Slot slot, ipc::FailureClass failure) {
@@ -177,7 +224,10 @@ void SlicerFixture::lose(Slot slot, Accusation accusation) {
 }
 
 void SlicerFixture::produce(std::int32_t partition, std::int64_t end) {
-  const Slot slot = owner(partition);
+  seen(owner(partition), partition, end);
+}
+
+void SlicerFixture::seen(Slot slot, std::int32_t partition, std::int64_t end) {
   ipc::Report report;
   report.kind = static_cast<std::uint16_t>(ipc::ReportKind::Seen);
   report.partition = partition;
@@ -215,11 +265,24 @@ bool SlicerFixture::noticed(Notice::Kind kind) const {
                      [&](const Notice& notice) { return notice.kind == kind; });
 }
 
-void SlicerFixture::restart_host(std::int64_t end) {
+bool SlicerFixture::asks_for(Slot slot, std::int64_t offset) const {
+  if (in_flight(slot) == 0) return false;
+  const ipc::Command& command = in_ring(slot);
+  return (command.flags & ipc::kCompare) != 0 && command.start == offset &&
+         command.end == offset + 1;
+}
+
+void SlicerFixture::restart_host(std::int64_t end, Doubt doubt) {
   SlicerOptions again = options;
   again.next_slice_id = stored.next_slice_id;
+  again.workers_first = stored.first_count({}, 0);
   slicer_ = std::make_unique<Slicer>(again, Random{2});
-  slicer_->add_topic(0, "orders", 1);
+  std::uint32_t topic_incarnation = 1;
+  for (const auto& [key, row] : stored.partitions) {
+    topic_incarnation = std::max(topic_incarnation, row.topic_incarnation);
+  }
+  slicer_->add_topic(0, "orders", topic_incarnation, 0,
+                     stored.first_count("orders", topic_incarnation));
   ring.clear();
   incarnations_.clear();
   notices.clear();
@@ -227,9 +290,12 @@ void SlicerFixture::restart_host(std::int64_t end) {
     FoundPartition found;
     found.tp = {0, row.partition};
     found.row = row;
+    found.doubt = doubt;
     found.end = end;
     for (const auto& slice : rows_of(row.partition)) {
-      if (!state::is_settled(slice.state)) found.slices.push_back(slice);
+      if (!state::is_settled(slice.state) || slice.end > row.frontier) {
+        found.slices.push_back(slice);
+      }
     }
     slicer_->partition_found(std::move(found), now);
   }

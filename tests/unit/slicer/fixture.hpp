@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,10 @@ struct StoredRows {
   std::map<std::uint64_t, state::SliceRow> slices;
   std::vector<state::GapRow> gaps;
   std::uint64_t next_slice_id = 1;
+  /// By topic (empty: the workers) and its incarnation (A3).
+  std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> first_counts;
 
+  std::uint32_t first_count(const std::string& topic, std::uint32_t incarnation) const;
   void apply(const state::ChangeSet& set);
 };
 
@@ -45,8 +49,17 @@ class SlicerFixture {
   std::vector<FrontierCommit> commits;
   std::vector<Outcome> outcomes;
   std::vector<JobFailure> job_failures;
+  std::vector<FreshWorker> fresh_workers;
+  std::vector<DeadLetterReason> dead_letters;
+  std::map<std::uint64_t, ipc::SliceTerms> terms;  ///< told last, by slice
   StoredRows stored;
   bool persist_at_once = true;
+  /// What all records of the log hold, as a digest; 0: workers name no last record. Offsets below
+  /// `low` and in `holes` have none.
+  std::uint32_t content = 0;
+  std::int64_t low = 0;
+  std::set<std::int64_t> holes;
+  std::vector<ipc::Command> told_topics;
 
   Slicer& slicer() { return *slicer_; }
 
@@ -58,12 +71,16 @@ class SlicerFixture {
   void all_ready();
   /// The owner's hint: records up to `end` are visible.
   void produce(std::int32_t partition, std::int64_t end);
+  /// The hint of any worker.
+  void seen(Slot slot, std::int32_t partition, std::int64_t end);
   /// The host's own sample.
   void sampled(std::int32_t partition, std::int64_t end, LeaderChange leader = LeaderChange::None);
-  void complete(Slot slot);  ///< the oldest slice in the ring
+  void complete(Slot slot);  ///< the oldest slice in the ring; a probe survives
   void complete_all();       ///< until nothing is in flight anywhere
   void release(Slot slot, std::int64_t next_offset);
-  void return_all(Slot slot);  ///< everything that is left, at its start
+  void return_all(Slot slot);  ///< everything that it has now, at its start
+  /// ... only what it has of the failed one's lane under its fence or an older one (D5).
+  void return_lane_of(Slot slot, const ipc::Command& failed);
   void fail(Slot slot, ipc::FailureClass failure = ipc::FailureClass::PluginFail);
   void expire(Slot slot);
   void send(Slot slot, ipc::Report report, std::string_view text = {});
@@ -74,7 +91,7 @@ class SlicerFixture {
   void persist();
   void step();
   /// The host is gone and comes back with what is stored; partitions are found again, ends given.
-  void restart_host(std::int64_t end);
+  void restart_host(std::int64_t end, Doubt doubt = Doubt::NewStart);
 
   // --- Questions
   ipc::Report answer(Slot slot, std::size_t position, ipc::ReportKind kind) const;
@@ -84,6 +101,8 @@ class SlicerFixture {
   Slot owner(std::int32_t partition) const { return status(partition).slot; }
   std::vector<state::SliceRow> rows_of(std::int32_t partition) const;
   bool noticed(Notice::Kind kind) const;
+  /// The oldest command of the ring asks which record stands at `offset` (F5).
+  bool asks_for(Slot slot, std::int64_t offset) const;
   std::uint64_t incarnation(Slot slot) const { return incarnations_.at(slot); }
 
  private:

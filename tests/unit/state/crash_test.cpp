@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <string_view>
 
 #include "host/base/random.hpp"
 #include "store_fixture.hpp"
+#include "unit/full_scale.hpp"
 
 namespace sluice::state {
 namespace {
@@ -50,8 +49,7 @@ void let_a_while_pass(Random& random) {
 
 /// SLUICE_FULL=1: thousands instead of dozens.
 int lives(int usual, int full) {
-  const char* const all = std::getenv("SLUICE_FULL");
-  return all != nullptr && std::string_view{all} == "1" ? full : usual;
+  return full_scale() ? full : usual;
 }
 
 std::uint64_t count_gaps(const TemporaryFolder& folder) {

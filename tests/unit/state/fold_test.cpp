@@ -72,6 +72,16 @@ TEST_CASE("old completed rows become one with their sums, and the newest stays",
   CHECK(rows[1] == completed(4, 35, 40, 100));
 }
 
+TEST_CASE("a slice that was completed without a record keeps its row (F3.4)", "[state]") {
+  FoldStore store;
+  std::vector<SliceRow> rows{completed(1, 0, 10, 400), completed(2, 10, 20, 300),
+                             completed(3, 20, 30, 200), completed(4, 30, 40, 100)};
+  rows[1].excluded = "15";
+  store.put(rows);
+  CHECK(store.fold(kKeepNone) == 0);
+  CHECK(all_rows(store.folder) == rows);
+}
+
 TEST_CASE("rows on both sides of a reset are folded apart", "[state]") {
   FoldStore store;
   const auto at = [&](std::int64_t frontier) {

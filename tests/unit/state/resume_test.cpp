@@ -120,4 +120,120 @@ TEST_CASE("a set that is applied again changes nothing", "[state]") {
   CHECK(reader->gaps("orders", {}).value().gaps.size() == 2);
 }
 
+// The frontier that was stored last was lower still: the slicer went past it, and back (F5).
+TEST_CASE("a reset that does not lower the stored frontier is one when its row says so",
+          "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  ChangeSet before;
+  before.next_slice_id = 10;
+  before.partitions = {lane_at(20)};
+  before.slices_upserted = {some_slice(1, 0, 20, SliceState::Completed)};
+  REQUIRE(store.apply("orders", before));
+  ChangeSet reset;
+  reset.next_slice_id = 20;
+  reset.partitions = {lane_at(30)};
+  reset.partitions[0].reset = true;
+  reset.slices_upserted = {some_slice(2, 20, 50, SliceState::Completed)};
+  REQUIRE(store.apply("orders", reset));
+  CHECK(loaded_ids(store).empty());
+  ChangeSet after;
+  after.partitions = {lane_at(30)};
+  after.slices_upserted = {some_slice(11, 40, 60, SliceState::Completed)};
+  REQUIRE(store.apply("orders", after));
+  CHECK(loaded_ids(store) == Ids{11});
+}
+
+TEST_CASE("what an execution has skipped and parked is counted over a restart (S1)", "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Once, kNowMs).value();
+  const auto gap = [](std::int64_t start, Cause cause, std::uint64_t slice_id) {
+    return GapRow{1, "orders", 3, 1, 2, start, start + 10, cause, 10, slice_id, kNowMs, ""};
+  };
+  ChangeSet changes;
+  changes.partitions = {lane_at(40)};
+  changes.slices_upserted = {some_slice(1, 0, 10, SliceState::Parked),
+                             some_slice(2, 10, 20, SliceState::DeadLettered)};
+  changes.gaps = {gap(0, Cause::Parked, 1), gap(10, Cause::DeadLettered, 2),
+                  gap(20, Cause::Expired, 3), gap(30, Cause::Poison, 4)};
+  REQUIRE(store.apply("orders", changes));
+  store.reopen();
+  // Dead letters alone leave no gap.
+  CHECK(store->load_job("orders").value().gaps == 3);
+
+  // A parked range that was recovered is a gap no more, though the ledger keeps its line.
+  ChangeSet recovered;
+  recovered.slices_upserted = {some_slice(1, 0, 10, SliceState::Completed)};
+  REQUIRE(store.apply("orders", recovered));
+  CHECK(store->load_job("orders").value().gaps == 2);
+
+  store->begin_execution("orders", ExecutionMode::Once, kNowMs).value();
+  CHECK(store->load_job("orders").value().gaps == 0);
+}
+
+TEST_CASE("recover finds what is parked, and what a reset left unfinished (S6)", "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  ChangeSet changes;
+  changes.partitions = {lane_at(40)};
+  changes.slices_upserted = {
+      some_slice(1, 0, 10, SliceState::Parked), some_slice(2, 10, 20, SliceState::Completed),
+      some_slice(3, 20, 30, SliceState::Parked), some_slice(4, 40, 50, SliceState::Retrying)};
+  REQUIRE(store.apply("orders", changes));
+  const auto ids = [&] {
+    Ids found;
+    for (const auto& row : store->recoverable("orders").value()) found.push_back(row.id);
+    return found;
+  };
+  CHECK(ids() == Ids{1, 3});
+  ChangeSet reset;
+  reset.partitions = {lane_at(0)};
+  REQUIRE(store.apply("orders", reset));
+  CHECK(ids() == Ids{1, 3, 4});
+  CHECK(store->recoverable("unknown").value().empty());
+}
+
+TEST_CASE("what was parked where the log was cut off is not recovered: others are there now (F5)",
+          "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  ChangeSet changes;
+  changes.partitions = {lane_at(40)};
+  changes.slices_upserted = {some_slice(1, 0, 10, SliceState::Parked),
+                             some_slice(2, 20, 30, SliceState::Parked)};
+  REQUIRE(store.apply("orders", changes));
+  ChangeSet cut;
+  cut.partitions = {lane_at(25)};
+  cut.gaps = {GapRow{1, "orders", 3, 1, 2, 25, 40, Cause::Truncated, 15, 3, kNowMs, ""}};
+  REQUIRE(store.apply("orders", cut));
+  const auto left = store->recoverable("orders").value();
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].id == 1);
+  // What is parked at the same place later is of the log that is there.
+  ChangeSet later;
+  later.slices_upserted = {some_slice(4, 25, 30, SliceState::Parked)};
+  REQUIRE(store.apply("orders", later));
+  CHECK(store->recoverable("orders").value().size() == 2);
+}
+
+TEST_CASE(
+    "a recreated topic's gap without records is on record and is no gap of the execution (S1)",
+    "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Once, kNowMs).value();
+  ChangeSet changes;
+  changes.partitions = {lane_at(0)};
+  changes.gaps = {GapRow{1, "orders", 3, 1, 2, 40, 40, Cause::Recreated, 0, 3, kNowMs, ""}};
+  REQUIRE(store.apply("orders", changes));
+  CHECK(store->load_job("orders").value().gaps == 0);
+  changes.gaps = {GapRow{1, "orders", 3, 1, 2, 40, 50, Cause::Recreated, 10, 4, kNowMs, ""}};
+  REQUIRE(store.apply("orders", changes));
+  CHECK(store->load_job("orders").value().gaps == 1);
+}
+
 }  // namespace sluice::state

@@ -52,6 +52,11 @@ class ScriptedStore final : public StateStore {
 
   const StoreIdentity& identity() const override { return identity_; }
   Result<JobState> load_job(std::string_view) override { return JobState{}; }
+  Result<std::vector<SliceRow>> recoverable(std::string_view) override {
+    return std::vector<SliceRow>{};
+  }
+  Result<JobSettings> settings(std::string_view) override { return JobSettings{}; }
+  Result<> set_settings(std::string_view, const JobSettings&) override { return {}; }
   Result<ExecutionRow> begin_execution(std::string_view, ExecutionMode, std::int64_t) override {
     return ExecutionRow{};
   }
@@ -81,6 +86,14 @@ StateThreadOptions fast() {
   options.commit_period = Milliseconds{0};
   options.retry_period = Milliseconds{1};
   options.fold_period = Milliseconds{0};
+  return options;
+}
+
+/// `burst` commits at once, the next an hour later.
+StateThreadOptions an_hour_apart(int burst) {
+  StateThreadOptions options = fast();
+  options.commit_period = std::chrono::hours{1};
+  options.commit_burst = burst;
   return options;
 }
 
@@ -202,15 +215,26 @@ TEST_CASE("a damaged store is final: this change set and every later one gets th
   CHECK(script.batches() == std::vector<Tokens>{{1}});
 }
 
+TEST_CASE("after idle periods a few commits come at once, then one a period (R3)", "[state]") {
+  Script script;
+  Answers answers;
+  StateThread thread{std::make_unique<ScriptedStore>(script), kClock, an_hour_apart(3)};
+  for (std::uint64_t token = 1; token <= 3; ++token) {
+    thread.apply("a", with_token(token), answers.expect(token));
+    answers.wait(token);
+  }
+  thread.apply("a", with_token(4), answers.expect(4));
+  thread.apply("b", with_token(5), answers.expect(5));
+  thread.stop();
+  CHECK(script.batches() == std::vector<Tokens>{{1}, {2}, {3}, {4, 5}});
+}
+
 TEST_CASE("stop commits what waits", "[state]") {
   Script script;
   Answers answers;
-  StateThreadOptions options = fast();
-  options.commit_period = std::chrono::hours{1};
-  StateThread thread{std::make_unique<ScriptedStore>(script), kClock, std::move(options)};
+  StateThread thread{std::make_unique<ScriptedStore>(script), kClock, an_hour_apart(1)};
   thread.apply("a", with_token(1), answers.expect(1));
   answers.wait(1);
-  // The next commit is an hour away.
   thread.apply("a", with_token(2), answers.expect(2));
   thread.stop();
   CHECK(answers.codes() == Codes{"ok", "ok"});

@@ -167,15 +167,68 @@ TEST_CASE("a database of another program is refused and not touched", "[state]")
 TEST_CASE("a store of another schema is refused with both numbers", "[state]") {
   const TemporaryFolder folder;
   make_store(folder);
-  run_sql(folder.path() / "state.db", "PRAGMA user_version = 2");
+  run_sql(folder.path() / "state.db", "PRAGMA user_version = 6");
   const Error error = open_error(folder);
   CHECK(error.code() == ErrorCode::Incompatible);
   CHECK(
       error.message() ==
       "state store: " + folder.path().string() +
-          "/state.db: has schema 2, this Sluice has schema 1; start the version that wrote it, or "
+          "/state.db: has schema 6, this Sluice has schema 5; start the version that wrote it, or "
           "restore the backup made before it");
   CHECK_FALSE(open_store_reader(folder.path()).has_value());
+}
+
+TEST_CASE("an older store is taken over with all that is in it, and can be told to stop",
+          "[state]") {
+  const int schema = GENERATE(1, 2, 3, 4);
+  const TemporaryFolder folder;
+  {
+    OpenStore store{folder};
+    store->begin_execution("orders", ExecutionMode::Once, kNowMs).value();
+  }
+  const auto back = [&](const char* sql) { run_sql(folder.path() / "state.db", sql); };
+  back("ALTER TABLE slice DROP COLUMN excluded; PRAGMA user_version = 4");
+  if (schema <= 3) back("DROP TABLE first_count; PRAGMA user_version = 3");
+  if (schema <= 2) {
+    back(
+        "ALTER TABLE frontier DROP COLUMN fingerprints; "
+        "ALTER TABLE frontier DROP COLUMN lowered_from; PRAGMA user_version = 2");
+  }
+  if (schema <= 1) {
+    back(
+        "ALTER TABLE job DROP COLUMN target; ALTER TABLE job DROP COLUMN start_from; "
+        "PRAGMA user_version = 1");
+  }
+  CHECK_FALSE(open_store_reader(folder.path()).has_value());
+  OpenStore store{folder};
+  CHECK(store->load_job("orders").value().execution.has_value());
+  CHECK(store->settings("orders").value() == JobSettings{});
+  CHECK(store->set_settings("orders", {JobSettings::Target::Stopped, ""}).has_value());
+  CHECK(store->load_job("orders").value().first_counts.empty());
+  CHECK(open_store_reader(folder.path()).has_value());
+}
+
+TEST_CASE("a store of schema 2 is taken over: its frontiers hold, without fingerprints (F5)",
+          "[state]") {
+  const TemporaryFolder folder;
+  {
+    OpenStore store{folder};
+    store->begin_execution("orders", ExecutionMode::Once, kNowMs).value();
+    ChangeSet changes;
+    changes.partitions = {some_partition("orders", 3)};
+    REQUIRE(store.apply("orders", changes));
+  }
+  run_sql(folder.path() / "state.db",
+          "ALTER TABLE slice DROP COLUMN excluded; DROP TABLE first_count; "
+          "ALTER TABLE frontier DROP COLUMN fingerprints; "
+          "ALTER TABLE frontier DROP COLUMN lowered_from; PRAGMA user_version = 2");
+  OpenStore store{folder};
+  const auto rows = store->load_job("orders").value().partitions;
+  REQUIRE(rows.size() == 1);
+  PartitionRow expected = some_partition("orders", 3);
+  expected.fingerprints.clear();
+  expected.lowered_from = 0;
+  CHECK(rows[0] == expected);
 }
 
 TEST_CASE("a number in a row that no version of ours wrote is damage, not a wrap-around",

@@ -59,6 +59,8 @@ inline PartitionRow some_partition(const std::string& topic, std::int32_t partit
   row.once_end = 7;
   row.slices_settled = 8;
   row.totals = Counts{9, 10, 11, 12, 13};
+  row.fingerprints = "14:15:16";
+  row.lowered_from = 17;
   return row;
 }
 
@@ -86,6 +88,7 @@ inline SliceRow some_slice(std::uint64_t id, std::int64_t start, std::int64_t en
   row.dispatched_ms = kNowMs + 1;
   row.settled_ms = kNowMs + 2;
   row.cause = Cause::Poison;
+  row.excluded = "21,22";
   row.error = SliceError{"TASK_PUT", "file", -28, "No space left on device"};
   return row;
 }

@@ -53,6 +53,21 @@ TEST_CASE("a row that comes again replaces the one before", "[state]") {
   CHECK(job.slices == changes.slices_upserted);
 }
 
+TEST_CASE("what linear assignment began with is remembered, and the first word stays (A3)",
+          "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  ChangeSet changes;
+  changes.first_counts = {{"", 0, 3}, {"orders", 1, 10}};
+  REQUIRE(store.apply("orders", changes));
+  changes.first_counts = {{"", 0, 4}, {"orders", 1, 20}, {"orders", 2, 5}};
+  REQUIRE(store.apply("orders", changes));
+  store.reopen();
+  const auto counts = store->load_job("orders").value().first_counts;
+  CHECK(counts == std::vector<FirstCountRow>{{"", 0, 3}, {"orders", 1, 10}, {"orders", 2, 5}});
+}
+
 TEST_CASE("what is open or above the frontier is loaded, and the completed row that ends at it",
           "[state]") {
   const TemporaryFolder folder;
@@ -218,6 +233,25 @@ TEST_CASE("a reader finds the slices and gaps of one execution, topic, partition
   CHECK(gaps({.topic = "x' OR '1'='1"}) == Ids{3});
   CHECK(gaps({.partition = 8}) == Ids{4});
   CHECK(gaps({.cause = Cause::Poison}) == Ids{5});
+}
+
+TEST_CASE("what users said about a job holds over a host's lives, until it has been used",
+          "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  CHECK(store->settings("nobody").value() == JobSettings{});
+  const JobSettings said{JobSettings::Target::Stopped, "latest"};
+  REQUIRE(store->set_settings("orders", said).has_value());
+  store.reopen();
+  CHECK(store->settings("orders").value() == said);
+  // Known by its settings alone: it has never run.
+  CHECK_FALSE(store->load_job("orders").value().execution.has_value());
+  JobChanges used;
+  used.job = "orders";
+  used.changes.partitions.push_back(some_partition("orders", 0));
+  used.start_from_used = true;
+  REQUIRE(store->apply({&used, 1}).has_value());
+  CHECK(store->settings("orders").value() == JobSettings{JobSettings::Target::Stopped, ""});
 }
 
 }  // namespace sluice::state

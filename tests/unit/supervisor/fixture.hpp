@@ -67,10 +67,12 @@ struct SupervisorFixture {
     supervisor.crash_noted(slot, incarnation(slot), crash, now);
   }
   void reap_signal(Slot slot, int signal) {
-    supervisor.exited(slot, incarnation(slot), {ExitStatus::Kind::Signalled, signal}, now, actions);
+    supervisor.exited(slot, incarnation(slot), {ExitStatus::Kind::Signalled, signal},
+                      LastTask::Work, now, actions);
   }
   void reap_exit(Slot slot, int code) {
-    supervisor.exited(slot, incarnation(slot), {ExitStatus::Kind::Exited, code}, now, actions);
+    supervisor.exited(slot, incarnation(slot), {ExitStatus::Kind::Exited, code}, LastTask::Work,
+                      now, actions);
   }
 
   template <typename Kind>

@@ -104,6 +104,15 @@ TEST_CASE("a hang in a plugin call blames the record, if Kafka answers", "[super
   CHECK(judge(said).blame == slicer::Blame::Environment);
 }
 
+TEST_CASE("a process that somebody has stopped hangs without blaming a record", "[supervisor]") {
+  LastWords said = words(ExitStatus::Kind::Signalled, SIGKILL);
+  said.ending = Ending{LossCause::Hang, "no answer from put for 60 s", Stall::Stopped};
+  CHECK(judge(said).blame == slicer::Blame::Environment);
+  CHECK(judge(said).slice_id == 7);
+  said.ending->stall = Stall::Spinning;
+  CHECK(judge(said).blame == slicer::Blame::Record);
+}
+
 TEST_CASE("a hang outside of plugin calls blames nobody", "[supervisor]") {
   const auto phase = GENERATE(ipc::Phase::Idle, ipc::Phase::Fetch, ipc::Phase::Wait,
                               ipc::Phase::Start, ipc::Phase::Stop);
@@ -120,6 +129,20 @@ TEST_CASE("what we kill for other reasons blames no record", "[supervisor]") {
   said.ending = Ending{cause, "why"};
   CHECK(judge(said).cause == cause);
   CHECK(judge(said).blame == slicer::Blame::Environment);
+}
+
+TEST_CASE("a crash is told with the place in the plugin, not in the library it called",
+          "[supervisor]") {
+  LastWords said = words(ExitStatus::Kind::Signalled, SIGSEGV);
+  said.note = note(SIGSEGV, ipc::CrashThread::Task);
+  said.note->frames = {{"/lib/x86_64-linux-gnu/libc.so.6", "", 0x10},
+                       {"/opt/plugins/fragile_processor.so", "", 0x1a2b},
+                       {"/usr/bin/sluice-worker", "", 0x99}};
+  CHECK(judge(said).text == "SIGSEGV in process at fragile_processor.so+0x1a2b");
+  said.note->frames.clear();
+  CHECK(judge(said).text == "SIGSEGV in process");
+  said.note->frames = {{"", "", 0xdead}};
+  CHECK(judge(said).text == "SIGSEGV in process");
 }
 
 }  // namespace sluice::supervisor

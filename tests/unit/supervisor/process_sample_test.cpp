@@ -43,6 +43,14 @@ TEST_CASE("a worker that waits samples as S and blocked", "[supervisor][process]
   CHECK(classify_stall(once, once) == Stall::Blocked);
 }
 
+TEST_CASE("what other threads burn is no spinning of the one that waits", "[supervisor][process]") {
+  SpawnedProbe probe{"burn aside"};
+  REQUIRE(probe.read_output() == "ready");
+  const ProcSample before = sample(probe);
+  REQUIRE(probe.read_output() == "burnt");
+  CHECK(classify_stall(before, sample(probe)) == Stall::Blocked);
+}
+
 TEST_CASE("a worker that has ended and is not reaped samples as Z", "[supervisor][process]") {
   SpawnedProbe probe{"exit 75"};
   await_readable(probe.worker().pidfd.get());
@@ -68,6 +76,7 @@ TEST_CASE("a process that does not exist is NotFound", "[supervisor]") {
 TEST_CASE("a stall is named after the later sample", "[supervisor]") {
   const auto at = [](char state, std::uint64_t cpu_ms) { return ProcSample{state, cpu_ms, 0, 1}; };
   CHECK(classify_stall(at('S', 10), at('S', 10)) == Stall::Blocked);
+  CHECK(classify_stall(at('S', 10), at('S', 20)) == Stall::Blocked);  // the Kafka client's threads
   CHECK(classify_stall(at('S', 10), at('S', 30)) == Stall::Spinning);
   CHECK(classify_stall(at('S', 10), at('R', 10)) == Stall::Spinning);
   CHECK(classify_stall(at('R', 10), at('D', 30)) == Stall::Uninterruptible);

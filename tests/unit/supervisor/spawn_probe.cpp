@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ipc/segment.hpp"
@@ -56,6 +58,19 @@ int wait_for_ever() {
 int spin_for_ever() {
   say("ready");
   for (volatile unsigned turns = 0;;) turns = turns + 1;
+}
+
+/// Another thread burns 50 ms of CPU while this one waits.
+int burn_aside() {
+  say("ready");
+  std::thread{[] {
+    timespec burnt{};
+    while (burnt.tv_sec == 0 && burnt.tv_nsec < 50'000'000) {
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &burnt);
+    }
+    say("burnt");
+  }}.detach();
+  for (;;) ::pause();
 }
 
 int grow(std::size_t bytes) {
@@ -116,6 +131,7 @@ int main(int, char** arguments) {
   if (what == "title") return say(arguments[0]), 0;
   if (what == "wait") return wait_for_ever();
   if (what == "spin") return spin_for_ever();
+  if (what == "burn aside") return burn_aside();
   if (what == "grow") return grow(64U << 20U);
   if (what == "host death") return wait_for_host_death();
   if (what == "log") return write_log();

@@ -150,8 +150,7 @@ TEST_CASE("an exit code, a fault and a kill are told apart", "[supervisor][proce
   CHECK(killed.await_end().status == ExitStatus{ExitStatus::Kind::Signalled, SIGKILL});
 }
 
-TEST_CASE("a process is reaped once and can be signalled until then",
-          "[supervisor][process]") {
+TEST_CASE("a process is reaped once and can be signalled until then", "[supervisor][process]") {
   SpawnedProbe probe{"exit 75"};
   await_readable(probe.worker().pidfd.get());
   CHECK(send_signal(probe.worker().pidfd.get(), SIGKILL).has_value());  // ended, not reaped

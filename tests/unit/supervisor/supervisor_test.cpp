@@ -114,6 +114,53 @@ TEST_CASE("a call over its deadline gets SIGABRT, and SIGKILL 100 ms later (F7)"
   CHECK(world.count<Lost>() == 0);
 }
 
+TEST_CASE("a deadline counts from the beginning of the call, not from the look that saw it (F7)",
+          "[supervisor]") {
+  SupervisorFixture world;
+  world.come_up(0);
+  world.freeze(0);
+  world.now += Milliseconds{100};
+  world.pulse.phase_since_ns = 1'010'000'000;  // 10 ms after the look before; 5 for a coarse clock
+  world.work(0, ipc::Phase::Put);
+  const Milliseconds due{1'000 + 15 + 60'000};
+  CHECK(world.supervisor.next_due() == due);
+  while (world.now + Milliseconds{500} < due) world.tick(500);
+  world.tick((due - world.now).count() - 1);
+  CHECK(world.count<Signal>() == 0);
+  world.tick(1);
+  CHECK(world.signals(SIGABRT) == 1);
+  CHECK(world.supervisor.next_due() == due + Milliseconds{100});
+}
+
+TEST_CASE("a call that says it began before the last look, or will begin, begins with this one",
+          "[supervisor]") {
+  const std::uint64_t said_ms = GENERATE(1u, 995u, 1'095u, 5'000u);
+  SupervisorFixture world;
+  world.come_up(0);
+  world.freeze(0);
+  world.now += Milliseconds{100};
+  world.pulse.phase_since_ns = said_ms * 1'000'000;
+  world.work(0, ipc::Phase::Put);
+  CHECK(world.supervisor.next_due() == world.now + Milliseconds{60'000});
+}
+
+TEST_CASE("what is due next: a respawn, a kill, a stop, and nothing of an idle worker",
+          "[supervisor]") {
+  SupervisorFixture world;
+  world.come_up(0);
+  world.work(0, ipc::Phase::Idle);
+  CHECK_FALSE(world.supervisor.next_due());
+  world.reap_signal(0, SIGKILL);
+  CHECK(world.supervisor.next_due() == world.supervisor.status(0).respawn_at);
+  world.tick((*world.supervisor.next_due() - world.now).count());
+  CHECK(world.state(0) == WorkerState::Spawning);
+  CHECK_FALSE(world.supervisor.next_due());
+  world.come_up(0);
+  world.work(0, ipc::Phase::Idle);
+  world.supervisor.drain(world.now, world.actions);
+  CHECK(world.supervisor.next_due() == world.now + SupervisorOptions{}.stop_timeout);
+}
+
 TEST_CASE("a hung worker that obeys SIGABRT is not killed again, and is started again",
           "[supervisor]") {
   SupervisorFixture world;
@@ -275,6 +322,31 @@ TEST_CASE("exit codes 75, 1 and an unasked 0 are respawned with back-off", "[sup
   CHECK(world.count<Spawn>() == 2);
 }
 
+TEST_CASE("a worker that ended because it was told to does not hide why one before it was lost",
+          "[supervisor]") {
+  SupervisorFixture world;
+  world.come_up(0);
+  world.reap_signal(0, SIGSEGV);
+  REQUIRE(world.supervisor.status(0).last_loss->cause == LossCause::Crash);
+
+  world.pass(1'000);
+  world.come_up(0);
+  world.supervisor.refresh(0, world.incarnation(0), world.now, world.actions);
+  world.reap_exit(0, kExitClean);
+  CHECK(world.accusation().cause == LossCause::Stopped);  // the slicer is told of every end
+  CHECK(world.supervisor.status(0).last_loss->cause == LossCause::Crash);
+}
+
+TEST_CASE("a worker that was only ever stopped as it was told to has lost nothing",
+          "[supervisor]") {
+  SupervisorFixture world;
+  world.come_up(0);
+  world.supervisor.refresh(0, world.incarnation(0), world.now, world.actions);
+  world.reap_exit(0, kExitClean);
+  CHECK(world.state(0) == WorkerState::Spawning);
+  CHECK_FALSE(world.supervisor.status(0).last_loss);
+}
+
 TEST_CASE("a drain stops every worker and is over when all are reaped", "[supervisor]") {
   SupervisorFixture world{slots(2)};
   world.come_up(0);
@@ -354,7 +426,8 @@ TEST_CASE("events of an incarnation that is gone change nothing", "[supervisor]"
   world.reap_signal(0, SIGKILL);
   world.pass(400);
   REQUIRE(world.state(0) == WorkerState::Spawning);
-  world.supervisor.exited(0, old, {ExitStatus::Kind::Signalled, SIGKILL}, world.now, world.actions);
+  world.supervisor.exited(0, old, {ExitStatus::Kind::Signalled, SIGKILL}, LastTask::Work, world.now,
+                          world.actions);
   world.supervisor.violation(0, old, "crc", world.now, world.actions);
   CHECK(world.count<Lost>() == 1);
   CHECK(world.count<Signal>() == 0);

@@ -133,6 +133,62 @@ TEST_CASE("time never ends a slice: it is fetched anew with back-off, and says t
   CHECK(world.report_of(1, ReportKind::Done).report.wait_us >= 8 * kSecondUs);
 }
 
+namespace {
+
+void refuse(TaskWorld& world) {
+  world.source.events.push_back({SourceEvent::Kind::TooLarge, "kafka: size 9 (0..5)", false});
+}
+
+}  // namespace
+
+// The library tells it twice, and then nothing for 30 s; both may come before the plugin has put
+// what was read before.
+TEST_CASE("a record above the receive limit fails its slice by name, also when others wait (B11)",
+          "[worker]") {
+  const auto told_after_us = GENERATE(std::int64_t{0}, kSecondUs, 20 * kSecondUs);
+  TaskWorld world;
+  world.source.log(0).append(5);
+  world.source.log(1).append(1);
+  world.source.log(1).is_silent = true;
+  if (told_after_us == 0) refuse(world);
+  world.then([&] {
+    world.slice(1, 0, 0, 9);
+    world.slice(2, 1, 0, 1);
+  });
+  world.then([&] { world.source.log(0).is_silent = true; });
+  world.after_us(told_after_us, [&] {
+    if (told_after_us > 0) refuse(world);
+  });
+  world.after_us(std::max(9 * kSecondUs - told_after_us, kSecondUs));
+  world.run();
+  const auto& failed = world.report_of(1, ReportKind::Failed);
+  CHECK(failed.report.failure == static_cast<std::uint16_t>(ipc::FailureClass::Configuration));
+  CHECK(failed.report.next_offset == 5);
+  CHECK(world.failure_of(1) ==
+        "/fetch: orders-0 cannot be read at offset 5: the record there makes an answer above the "
+        "client's limit (kafka: size 9 (0..5)); raise consumer.override.receive.message.max.bytes; "
+        "orders-1 waits at offset 0 as well");
+  CHECK(world.plugin.durable.size() == 5);
+}
+
+TEST_CASE("a refused answer of another time, or before a connection failed, blames nobody (B11)",
+          "[worker]") {
+  const bool is_disconnected = GENERATE(false, true);
+  TaskWorld world;
+  world.source.log(0).append(5);
+  refuse(world);
+  world.after_us(is_disconnected ? kSecondUs : 61 * kSecondUs, [&] {
+    if (is_disconnected) {
+      world.source.events.push_back({SourceEvent::Kind::Disconnected, "kafka: refused", true});
+    }
+    world.source.log(0).is_silent = true;
+    world.slice(1, 0, 0, 5);
+  });
+  world.after_us(30 * kSecondUs, [&] { world.source.log(0).is_silent = false; });
+  world.run();
+  CHECK(world.outcomes() == Texts{"DONE 1 @5"});
+}
+
 TEST_CASE("a partition without records does not hold up another one", "[worker]") {
   TaskWorld world;
   world.source.log(0).is_silent = true;
@@ -159,7 +215,7 @@ TEST_CASE("a partition that is busy does not keep a starved one from being fetch
   world.then([&] {
     world.slice(1, 0, 0, 10);
     for (int i = 0; i < 40; ++i) world.slice(2 + i, 1, i, i + 1);
-    world.source.events.push_back({false, "kafka: a broker is away"});
+    world.source.events.push_back({SourceEvent::Kind::Told, "kafka: a broker is away"});
   });
   world.then([&] {
     CHECK(world.outcomes().size() == 40);

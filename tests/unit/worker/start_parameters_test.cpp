@@ -25,6 +25,7 @@ StartParameters full_parameters() {
   parameters.producer = {{"acks", "all"}};
   parameters.retry.errors_retry_timeout_ms = 0;
   parameters.tolerance = ErrorsTolerance::All;
+  parameters.dead_letters = DeadLetterParameters{"orders-dlq", ContextHeaders::On, 1000, -1};
   parameters.core_files = CoreFiles::On;
   return parameters;
 }
@@ -59,6 +60,14 @@ TEST_CASE("a missing errors.retry.timeout stays missing", "[worker]") {
   CHECK(decode(encode(parameters))->retry.errors_retry_timeout_ms == std::nullopt);
 }
 
+TEST_CASE("a job without a dead letter topic, or without a rate, stays without", "[worker]") {
+  StartParameters parameters = full_parameters();
+  parameters.dead_letters->rate_max.reset();
+  CHECK(decode(encode(parameters))->dead_letters->rate_max == std::nullopt);
+  parameters.dead_letters.reset();
+  CHECK(decode(encode(parameters))->dead_letters == std::nullopt);
+}
+
 TEST_CASE("start parameters that are cut off at any byte are refused", "[worker]") {
   const std::string text = encode(full_parameters());
   for (std::size_t length = 0; length < text.size(); ++length) {
@@ -68,7 +77,7 @@ TEST_CASE("start parameters that are cut off at any byte are refused", "[worker]
 }
 
 TEST_CASE("start parameters are refused with the path of what is wrong", "[worker]") {
-  CHECK(refusal(with("\"format\":1", "\"format\":2")) ==
+  CHECK(refusal(with("\"format\":2", "\"format\":1")) ==
         "start parameters: format: is out of range");
   CHECK(refusal(with("\"slot\":1,", "")) == "start parameters: slot: is missing");
   CHECK(refusal(with("\"slot\":1,", "\"slot\":\"1\",")) ==
@@ -107,6 +116,10 @@ TEST_CASE("start parameters are refused with the path of what is wrong", "[worke
         "start parameters: retry.task_retry_timeout_ms: is out of range");
   CHECK(refusal(with("\"tolerance\":\"all\"", "\"tolerance\":\"some\"")) ==
         "start parameters: tolerance: is neither all nor none");
+  CHECK(refusal(with("\"topic\":\"orders-dlq\"", "\"topic\":\"\"")) ==
+        "start parameters: dead_letters.topic: is empty");
+  CHECK(refusal(with("\"rate_max\":1000", "\"rate_max\":0")) ==
+        "start parameters: dead_letters.rate_max: must not be 0");
   CHECK(refusal("[]") == "start parameters: is not an object");
 }
 

@@ -1,4 +1,5 @@
 // Start, stop, revoke, and what the host is told meanwhile.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "unit/worker/task_world.hpp"
@@ -193,6 +194,33 @@ TEST_CASE("a topic that is announced while the worker runs has its name", "[work
 
 // --- Revoke ------------------------------------------------------------------------------------
 
+TEST_CASE("of many partitions only so many stay open at the source, and a closed one goes on (P12)",
+          "[worker]") {
+  constexpr std::int32_t kPartitions = 300;
+  constexpr std::ptrdiff_t kAwakeMax = 256;
+  TaskWorld world;
+  for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
+    world.source.log(partition).append(2);
+  }
+  world.then([&] {
+    for (std::int32_t i = 0; i < kPartitions; ++i) world.slice(1 + std::uint64_t(i), i, 0, 1);
+  });
+  world.after_us(kSecondUs, [&] {
+    const auto closed =
+        std::count_if(world.source.moves.begin(), world.source.moves.end(),
+                      [](const std::string& move) { return move.rfind("close ", 0) == 0; });
+    CHECK(closed == kPartitions - kAwakeMax);
+    CHECK(std::count(world.source.moves.begin(), world.source.moves.end(), "close 0") == 1);
+    world.slice(1'000, 0, 1, 2);
+  });
+  CHECK(world.run() == kExitDone);
+  CHECK(world.outcomes().size() == kPartitions + 1);
+  CHECK(world.outcomes().back() == "DONE 1000 @2");
+  CHECK(std::count(world.source.moves.begin(), world.source.moves.end(), "open 0@1") == 1);
+  // The plugins have kept it.
+  CHECK(std::count(world.plugin.journal.begin(), world.plugin.journal.end(), "open 0") == 1);
+}
+
 TEST_CASE("REVOKE returns the partition's slices, closes it, and touches no other", "[worker]") {
   TaskWorld world;
   world.source.log(0).append(10);
@@ -322,7 +350,7 @@ TEST_CASE("lines that the host does not read are counted and reported, never wai
 
 TEST_CASE("a source that is beyond repair ends the process with 75", "[worker]") {
   TaskWorld world;
-  world.source.events.push_back({true, "kafka: fatal"});
+  world.source.events.push_back({SourceEvent::Kind::Fatal, "kafka: fatal"});
   CHECK(world.run() == kExitTryAgain);
   CHECK(world.logged() == "<3>- kafka: fatal\n");
 }

@@ -16,6 +16,7 @@
 #include "host/worker/task_loop.hpp"
 #include "ipc/failure_text.hpp"
 #include "ipc/host_channel.hpp"
+#include "unit/dead_letter/fake_outlet.hpp"
 #include "unit/worker/fake_plugin.hpp"
 #include "unit/worker/fake_source.hpp"
 
@@ -24,8 +25,9 @@ namespace sluice::worker::fixture {
 inline constexpr std::int64_t kSecondUs = 1'000'000;
 
 inline std::string text_of(const ipc::ReceivedReport& received) {
-  static constexpr const char* kNames[] = {"?",       "READY", "DONE",   "RELEASED", "FAILED",
-                                           "EXPIRED", "SEEN",  "OPENED", "WAITING",  "LOG_LOST"};
+  static constexpr const char* kNames[] = {"?",       "READY",    "DONE",    "RELEASED",
+                                           "FAILED",  "EXPIRED",  "SEEN",    "OPENED",
+                                           "WAITING", "LOG_LOST", "SURVIVED"};
   const ipc::Report& report = received.report;
   std::string text = kNames[report.kind];
   if (report.slice_id != 0) text += " " + std::to_string(report.slice_id);
@@ -42,6 +44,7 @@ class TaskWorld final : public TaskTime {
     parameters.job = "job";
     parameters.topics = {{"orders", 3}};
     REQUIRE(::pipe2(log_pipe_, O_NONBLOCK | O_CLOEXEC) == 0);
+    outlet.on_serve = [this](int timeout_ms) { pass_while_letters_wait(timeout_ms); };
   }
   ~TaskWorld() override {
     ::close(log_pipe_[0]);
@@ -53,16 +56,23 @@ class TaskWorld final : public TaskTime {
   // --- What the host does; to be called from the script --------------------------------------
   void slice(std::uint64_t id, std::int32_t partition, std::int64_t start, std::int64_t end,
              std::uint32_t flags = 0, std::uint32_t fence = 1) {
-    ipc::Command command;
-    command.kind = static_cast<std::uint16_t>(ipc::CommandKind::Slice);
-    command.slice_id = id;
-    command.partition = partition;
-    command.start = start;
-    command.end = end;
+    ipc::Command command = slice_command(id, partition, start, end);
     command.flags = flags;
     command.fence = fence;
-    command.attempt = 1;
     publish(command);
+  }
+  /// A record to be set aside without a plugin seeing it.
+  void dead_letter(std::uint64_t id, std::int32_t partition, std::int64_t offset,
+                   const ipc::Verdict& verdict) {
+    const auto command = slice_command(id, partition, offset, offset + 1);
+    REQUIRE(host_.publish_dead_letter(command, verdict).has_value());
+  }
+  /// ... with kProbe or kExclude.
+  void slice_with_terms(std::uint64_t id, std::int64_t start, std::int64_t end, std::uint32_t flags,
+                        const ipc::SliceTerms& terms) {
+    auto command = slice_command(id, 0, start, end);
+    command.flags = flags;
+    REQUIRE(host_.publish_with_terms(command, terms).has_value());
   }
   void revoke(std::int32_t partition, std::uint32_t fence = 1) {
     ipc::Command command;
@@ -75,6 +85,15 @@ class TaskWorld final : public TaskTime {
     ipc::Command command;
     command.kind = static_cast<std::uint16_t>(ipc::CommandKind::Stop);
     publish(command);
+  }
+  /// STOP, or else REVOKE, comes while the first of partition 0's two batches of five is put.
+  void interrupt_first_put(bool is_stop) {
+    source.log(0).append(10);
+    source.log(0).block_records = 5;
+    plugin.on_call["put"] = [this, is_stop](const sluice_host*) {
+      if (plugin.times("put") > 1) return;
+      is_stop ? stop() : revoke(0);
+    };
   }
   void publish(const ipc::Command& command) { REQUIRE(host_.publish({&command, 1}).has_value()); }
   ipc::HostChannel& host() { return host_; }
@@ -90,6 +109,10 @@ class TaskWorld final : public TaskTime {
   }
   /// Next time that the loop sleeps between two attempts at a call.
   void between_attempts(Action action) { retry_script_.push_back(std::move(action)); }
+  /// Next time that the loop waits for the answer to a dead letter, once so much time has passed.
+  void before_answer(Action action, std::int64_t delay_us = 0) {
+    answer_script_.push_back({delay_us, std::move(action)});
+  }
 
   /// Runs the loop to its end.
   int run() {
@@ -99,7 +122,8 @@ class TaskWorld final : public TaskTime {
     LogPipe log{log_pipe_[1]};
     int code = 0;
     {
-      TaskLoop loop{parameters, std::move(links), worker_, source, log, *this, Random{1}};
+      TaskLoop loop{parameters, std::move(links), worker_,      source, log,
+                    *this,      Random{1},        outlet.open()};
       code = loop.run();
       drain();
     }
@@ -184,6 +208,7 @@ class TaskWorld final : public TaskTime {
   StartParameters parameters;
   PluginWorld plugin;
   FakeSource source;
+  dead_letter::fixture::OutletWorld outlet;
   bool has_processor = false;
   std::vector<ipc::ReceivedReport> reports;
 
@@ -194,6 +219,30 @@ class TaskWorld final : public TaskTime {
   };
   static constexpr int kSleepsMax = 10'000;
 
+  static ipc::Command slice_command(std::uint64_t id, std::int32_t partition, std::int64_t start,
+                                    std::int64_t end) {
+    ipc::Command command;
+    command.kind = static_cast<std::uint16_t>(ipc::CommandKind::Slice);
+    command.slice_id = id;
+    command.partition = partition;
+    command.start = start;
+    command.end = end;
+    command.fence = 1;
+    command.attempt = 1;
+    return command;
+  }
+
+  void pass_while_letters_wait(int timeout_ms) {
+    drain();
+    if (outlet.is_silent) now_us_ += timeout_ms * 1000;
+    if (answer_script_.empty()) return;
+    Step& next = answer_script_.front();
+    next.delay_us -= timeout_ms * 1000;
+    if (next.delay_us > 0) return;
+    const Action action = std::move(next.action);
+    answer_script_.pop_front();
+    action();
+  }
   static Action take(std::deque<Action>& script) {
     Action action = std::move(script.front());
     script.pop_front();
@@ -226,6 +275,7 @@ class TaskWorld final : public TaskTime {
   int log_pipe_[2] = {-1, -1};
   std::deque<Step> script_;
   std::deque<Action> retry_script_;
+  std::deque<Step> answer_script_;
   std::int64_t now_us_ = 1'000 * kSecondUs;
   int sleeps_ = 0;
 };

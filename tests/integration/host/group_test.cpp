@@ -1,0 +1,69 @@
+// Who else lives in the group `connect-JOB` (slicer.md S3), where the group itself says so: by
+// refusing a commit. This is what a group tells whose protocol cannot be described.
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+
+#include "integration/host/job_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr std::int16_t kOffsetCommit = 8;
+constexpr int kUnknownMemberId = 25;
+constexpr char kLedger[] = "connector.class = \"ledger\"\ntopics = [\"orders\"]\n";
+constexpr char kSentence[] =
+    "group connect-archive has active members: stop the Kafka Connect connector first";
+
+bool says(const Program& run, const std::string& text) {
+  return run.err().find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a group that refuses its own offsets, committed again, is waited for (S3)", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 10);
+  const auto job = kafka.job("archive", std::string{"mode = \"once\"\n"} + kLedger);
+  REQUIRE(kafka.run(job)->wait() == 0);
+  kafka.produce("orders", 0, 5);
+  kafka.cluster().push_request_errors(kOffsetCommit, kUnknownMemberId, 2);
+  const auto run = kafka.run(job);
+  REQUIRE(eventually([&] { return says(*run, kSentence); }));
+  CHECK(kafka.ledger().size() == 10);
+  // Two refusals, and the members are gone: it goes on by itself.
+  INFO(run->err());
+  REQUIRE(run->wait() == 0);
+  CHECK(kafka.ledger().size() == 15);
+  CHECK_FALSE(says(*run, "the job halts"));
+}
+
+TEST_CASE("a commit refused at run time halts every partition, and a new start goes on (S3)",
+          "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 3);
+  const auto job = kafka.job("archive", kLedger);
+  {
+    const auto run = kafka.run(job);
+    REQUIRE(eventually([&] { return says(*run, "orders-2 starts at 0"); }));
+    kafka.cluster().push_request_errors(kOffsetCommit, kUnknownMemberId, 1);
+    for (int partition = 0; partition < 3; ++partition) kafka.produce("orders", partition, 10);
+    INFO(run->err());
+    for (const auto* name : {"orders-0", "orders-1", "orders-2"}) {
+      REQUIRE(eventually([&] { return says(*run, std::string{name} + " halted at offset "); }));
+    }
+    CHECK(says(*run, std::string{kSentence} + "; the job halts"));
+    for (int partition = 0; partition < 3; ++partition) kafka.produce("orders", partition, 10);
+    REQUIRE(eventually([&] { return says(*run, "3 partitions halted; waiting: "); }));
+    CHECK(kafka.ledger().size() <= 30);
+    CHECK(run->stop() == 0);
+  }
+  const auto next = kafka.run(job, {"--once"});
+  INFO(next->err());
+  REQUIRE(next->wait() == 0);
+  const auto delivered = kafka.deliveries();
+  CHECK(delivered.size() == 60);
+  for (const auto& [where, times] : delivered) CHECK(times == 1);
+}
+
+}  // namespace sluice::test
