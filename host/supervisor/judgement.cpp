@@ -106,8 +106,8 @@ struct Expected {
   Milliseconds due() const { return since + limit; }
 };
 
-Expected expected(const std::optional<ipc::Pulse>& pulse, Workload workload, const Deadlines& since,
-                  const SupervisorOptions& options) {
+Expected expected(const std::optional<ipc::Pulse>& pulse, Workload workload, bool stop_sent,
+                  const Deadlines& since, const SupervisorOptions& options) {
   if (!pulse || pulse->loops == 0) {
     // Before the first turn of the loop: loading, or starting the plugins.
     const bool starting = pulse && pulse->phase == ipc::Phase::Start;
@@ -123,6 +123,7 @@ Expected expected(const std::optional<ipc::Pulse>& pulse, Workload workload, con
     case ipc::Phase::Wait:
       return {Expected::What::Turn, phase, since.loop_since, options.loop_timeout};
     case ipc::Phase::Stop:
+      if (stop_sent) return {};  // the drain's deadline, which has the same limit, covers it
       return {Expected::What::Answer, phase, since.call_since, options.stop_timeout};
     default:
       return {Expected::What::Answer, phase, since.call_since, options.call_timeout};
@@ -143,7 +144,7 @@ std::optional<Ending> overdue(const std::optional<ipc::Pulse>& pulse, Workload w
   if (stop_sent && now - since.stop_since >= options.stop_timeout) {
     return Ending{LossCause::StopTimeout, "has not stopped for " + seconds(options.stop_timeout)};
   }
-  const auto next = expected(pulse, workload, since, options);
+  const auto next = expected(pulse, workload, stop_sent, since, options);
   if (next.what == Expected::What::Nothing || now < next.due()) return std::nullopt;
   const std::string of{next.of};
   const auto limit = seconds(next.limit);
@@ -157,7 +158,7 @@ std::optional<Milliseconds> due_at(const std::optional<ipc::Pulse>& pulse, Workl
                                    const SupervisorOptions& options) {
   std::optional<Milliseconds> due;
   if (stop_sent) due = since.stop_since + options.stop_timeout;
-  const auto next = expected(pulse, workload, since, options);
+  const auto next = expected(pulse, workload, stop_sent, since, options);
   if (next.what != Expected::What::Nothing) due = std::min(due.value_or(next.due()), next.due());
   return due;
 }

@@ -382,6 +382,28 @@ TEST_CASE("a drain over its timeout ends the worker, and blames no record (F2, F
   CHECK(world.count<Drained>() == 1);
 }
 
+TEST_CASE("a stop that never ends is told as the drain's, by whichever clock it began (F7)",
+          "[supervisor]") {
+  SupervisorFixture world;
+  world.come_up(0);
+  world.freeze(0);
+  world.now += Milliseconds{20};
+  world.supervisor.drain(world.now, world.actions);
+  const auto due = world.now + SupervisorOptions{}.stop_timeout;
+  // The pulse's coarse clock is behind: the call seems to begin 4 ms before STOP was sent.
+  world.pulse.phase_since_ns = 1'011'000'000;
+  world.now += Milliseconds{1};
+  world.work(0, ipc::Phase::Stop);
+  CHECK(world.supervisor.next_due() == due);
+  while (world.now + Milliseconds{500} < due) world.tick(500);
+  world.tick((due - world.now).count() - 1);
+  CHECK(world.count<Signal>() == 0);
+  world.tick(1);
+  REQUIRE(world.signals(SIGABRT) == 1);
+  world.reap_signal(0, SIGABRT);
+  CHECK(world.accusation().cause == LossCause::StopTimeout);
+}
+
 TEST_CASE("a drain reaches also a worker that is still being spawned", "[supervisor]") {
   SupervisorFixture world;
   world.supervisor.drain(world.now, world.actions);
