@@ -136,7 +136,7 @@ TEST_CASE(
     for (const auto orphan : hosts.kill_host()) {
       const auto gone = [&] {
         producer.send_due();
-        return ::kill(orphan, 0) != 0;
+        return test::has_ended(orphan);
       };
       CHECK(test::eventually(gone, std::chrono::seconds{2}));
     }

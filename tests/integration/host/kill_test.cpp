@@ -140,7 +140,7 @@ TEST_CASE(
     const auto workers = processes_below(run->pid());
     run->kill();
     for (const auto worker : workers) {
-      CHECK(eventually([worker] { return ::kill(worker, 0) != 0; }, std::chrono::seconds{2}));
+      CHECK(eventually([worker] { return has_ended(worker); }, std::chrono::seconds{2}));
     }
   }
   const auto last = kafka.run(job);
