@@ -20,6 +20,8 @@ constexpr Milliseconds kKafkaPatience{500};
 constexpr Milliseconds kTrimPeriod{10'000};
 constexpr int kOwnPagesFrom = 128 * 1024;
 
+constexpr std::initializer_list<int> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
+
 /// Answers about 10,000 partitions are buffers of some MB, made and freed again and again. glibc
 /// takes them from the heap once it has seen a few freed, and what is allocated between them keeps
 /// their pages: 9 MB. Where the threshold is set it stays: each such buffer has pages of its own,
@@ -97,7 +99,14 @@ Host::Host(const HostOptions& options, const Clock& clock, log::Logger log,
   watch_clients();
 }
 
-Host::~Host() = default;
+// Its signals have their default action again when the watch on them is gone; one that comes late
+// must not end the process in place of its exit code.
+Host::~Host() {
+  sigset_t late;
+  ::sigemptyset(&late);
+  for (const int signal : kStopSignals) ::sigaddset(&late, signal);
+  ::pthread_sigmask(SIG_BLOCK, &late, nullptr);
+}
 
 /// The state thread tells its trouble; the loop's thread keeps it for status().
 state::StateThreadOptions Host::state_options() {
@@ -125,7 +134,7 @@ void Host::watch_clients() {
   // What starts, ends of commits and looks of users leave holes in the heap, some MB with 10,000
   // partitions: glibc gives back nothing below its top unless it is asked.
   watches_.push_back(loop_.every(kTrimPeriod, [] { ::malloc_trim(0); }));
-  watches_.push_back(loop_.on_signals({SIGINT, SIGTERM, SIGHUP}, [this](int) { stop(); }));
+  watches_.push_back(loop_.on_signals(kStopSignals, [this](int) { stop(); }));
 }
 
 void Host::poll(kafka::HostClient& client) {

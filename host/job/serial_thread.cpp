@@ -3,10 +3,11 @@
 #include <pthread.h>
 
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <mutex>
 #include <utility>
+
+#include "host/base/blocked_signals.hpp"
 
 namespace sluice::job {
 
@@ -28,14 +29,8 @@ SerialThread::SerialThread(const char* name, Milliseconds patience,
                            std::vector<std::shared_ptr<const void>> needs)
     : shared_{std::make_shared<Shared>()}, patience_{patience} {
   shared_->needs = std::move(needs);
-  // Signals are the loop's: a thread of ours that took SIGTERM would end the process without a
-  // drain.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;
   thread_ = std::thread{[shared = shared_] { shared->run(); }};
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread_.native_handle(), name);
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "host/base/assert.hpp"
+#include "host/base/blocked_signals.hpp"
 #include "host/kafka/admin_call.hpp"
 #include "host/kafka/deadline.hpp"
 
@@ -146,6 +147,7 @@ Result<> GroupClient::connect() {
     const std::lock_guard lock{mutex_};
     client_.swap(other);
   }
+  const BlockedSignals blocked;
   if (other) farewell_ = std::jthread{[old = std::move(other)]() mutable { old.reset(); }};
   return {};
 }

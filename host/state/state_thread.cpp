@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "host/base/blocked_signals.hpp"
+
 namespace sluice::state {
 
 StateThread::StateThread(std::unique_ptr<StateStore> store, const Clock& clock,
@@ -13,6 +15,7 @@ StateThread::StateThread(std::unique_ptr<StateStore> store, const Clock& clock,
       store_{std::move(store)},
       next_commit_{std::chrono::steady_clock::now() -
                    options_.commit_burst * options_.commit_period} {
+  const BlockedSignals blocked;
   thread_ = std::thread{[this] {
     ::pthread_setname_np(::pthread_self(), "sluice-state");
     loop();

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "host/base/blocked_signals.hpp"
 #include "host/worker/task_loop.hpp"
 #include "ipc/worker_fds.hpp"
 
@@ -71,9 +72,7 @@ void confine_process(CoreFiles core_files) {
 }
 
 Result<> watch_host(int alive_pipe_fd) {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for the task thread
+  const BlockedSignals blocked;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kWatcherStackBytes);
@@ -82,7 +81,6 @@ Result<> watch_host(int alive_pipe_fd) {
   const int failed = ::pthread_create(&thread, &attributes, &wait_for_end_of_host,
                                       reinterpret_cast<void*>(std::intptr_t{alive_pipe_fd}));
   ::pthread_attr_destroy(&attributes);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failed != 0) return io_error("watch host", "pthread_create", failed);
   return {};
 }

@@ -38,6 +38,22 @@ TEST_CASE(
   for (const auto& [where, times] : delivered) REQUIRE(times == 1);
 }
 
+TEST_CASE("SIGTERM again and again, to the very end, changes nothing of the exit code (B25)",
+          "[stop]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  const auto job = kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n");
+  for (int stop = 0; stop < 10; ++stop) {
+    const auto before = kafka.ledger().size();
+    kafka.produce("orders", 0, 10);
+    const auto run = kafka.run(job);
+    REQUIRE(eventually([&] { return kafka.ledger().size() > before; }));
+    while (run->running()) run->signal(SIGTERM);
+    INFO("stop " << stop << "\n" << run->err());
+    REQUIRE(run->wait() == 0);
+  }
+}
+
 TEST_CASE("a sink that hangs at SIGTERM costs the stop timeout, not the slice (B25)", "[stop]") {
   JobFixture kafka;
   kafka.topic("orders", 1);
