@@ -1,7 +1,7 @@
 // Killed at each step of the end of a flush group (delivery.md D2): sink flush -> report to the
 // host -> slice records -> group commit, once the worker and once the host. Exact: one slice of ten
-// records at a time, a third of a second each, so that what was done before a kill is on disk and
-// what must come again is known offset by offset.
+// records at a time, and where the host dies none begins before the store has the one before; so
+// what was done before a kill is on disk and what must come again is known offset by offset.
 #include <catch2/catch.hpp>
 #include <numeric>
 
@@ -16,7 +16,8 @@ constexpr std::int64_t kRecords = 50;
 constexpr std::int64_t kSlice = 10;
 constexpr char kOneSliceAtATime[] =
     "mode = \"once\"\nconnector.class = \"fault\"\ntopics = [\"orders\"]\ntasks.max = 1\n"
-    "slice.max.records = 10\nworker.credit.slices = 1\nworker.batch.max.records = 5\n";
+    "slice.max.records = 10\nworker.credit.slices = 1\nworker.batch.max.records = 5\n"
+    "worker.flush.interval.ms = \"60s\"\n";  // no flush but that at a slice's end
 
 using Offsets = std::vector<std::int64_t>;
 
@@ -26,7 +27,7 @@ Offsets range(std::int64_t start, std::int64_t end) {
   return offsets;
 }
 
-/// Each slice begins with a pause, so that the store has taken the one before. `word` acts at `at`.
+/// Each slice begins with a pause, in which a test may look. `word` acts at `at`.
 class KillPoint {
  public:
   explicit KillPoint(std::int64_t at = -1, const std::string& word = {}) {
@@ -70,17 +71,22 @@ class KillPoint {
   std::unique_ptr<kafka::HostClient> client_;
 };
 
-/// The host, killed at `point` of the third slice, [20, 30). Answers what came again.
-Offsets kill_host_at(KillPoint& point, const std::string& name, std::int64_t frontier_then) {
-  const auto job = point.job();
+ObservedOptions observed_options(KillPoint& point, const std::filesystem::path& job,
+                                 const std::string& kill_at) {
   ObservedOptions options;
   options.jobs = {job};
   options.bootstrap_servers = point.kafka.cluster().bootstrap_servers();
   options.state_dir = point.state_dir();
   options.output = point.kafka.folder().path() / "observed";
-  options.kill_at = name;
+  options.kill_at = kill_at;
   options.after_reports = 3;
-  ObservedRun observed{options};
+  return options;
+}
+
+/// The host, killed at `point` of the third slice, [20, 30). Answers what came again.
+Offsets kill_host_at(KillPoint& point, const std::string& name, std::int64_t frontier_then) {
+  const auto job = point.job();
+  ObservedRun observed{observed_options(point, job, name)};
   REQUIRE(observed.program().wait() == 1000 + SIGKILL);
   REQUIRE(number_of(observed.events("done").back(), "next_offset") == 30);
   CHECK(point.frontier() == frontier_then);
@@ -144,9 +150,9 @@ TEST_CASE("a host killed after the group commit: nothing that was committed come
           "[kill_point]") {
   KillPoint point;
   const auto job = point.job();
-  const auto run = point.kafka.run(job);
+  ObservedRun observed{observed_options(point, job, "outside")};
   REQUIRE(eventually([&] { return point.committed() >= 20; }));
-  run->kill();
+  observed.program().kill();
   const auto frontier = point.frontier();
   CHECK(frontier >= 20);
   point.require_order();

@@ -6,8 +6,11 @@
 //   store-torn   SQLite's first write to its log after that report, half of it done
 //   store-whole  the log is written, and not synced
 //   stored       the log is synced: the rows are durable, the group has not been told
+//   outside      nowhere: somebody else kills it
 //
-// The last three stand in pwrite64 and fdatasync: this program's own come before libc's.
+// The middle three stand in pwrite64 and fdatasync: this program's own come before libc's. A
+// worker that has reported a slice is stopped until the store has it, however slow the disk is: so
+// the write that is met there is that of the last slice alone, and the next one has not begun.
 #include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -25,6 +28,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,14 +44,15 @@ namespace {
 namespace options = boost::program_options;
 using namespace sluice;
 
-enum class Point { None, Report, StoreTorn, StoreWhole, Stored };
+enum class Point { None, Report, StoreTorn, StoreWhole, Stored, Outside };
 
 Point point_of(const std::string& name) {
   static const std::map<std::string, Point> kPoints{{"", Point::None},
                                                     {"report", Point::Report},
                                                     {"store-torn", Point::StoreTorn},
                                                     {"store-whole", Point::StoreWhole},
-                                                    {"stored", Point::Stored}};
+                                                    {"stored", Point::Stored},
+                                                    {"outside", Point::Outside}};
   return kPoints.at(name);
 }
 
@@ -86,6 +91,7 @@ extern "C" int fdatasync(int fd) {
 namespace {
 
 constexpr Milliseconds kBeat{50};
+constexpr Milliseconds kLook{5};
 
 template <typename T, typename E>
 T must(boost::system::result<T, E> result) {
@@ -172,6 +178,7 @@ class Spectator final : public job::JobObserver {
     events_.say({{"event", "ready"}, {"slot", slot}, {"pid", pid}});
   }
   void worker_lost(std::uint32_t slot, const slicer::Accusation& why) override {
+    if (held_ && held_->pid == pids_[slot]) held_.reset();
     events_.say({{"event", "lost"}, {"slot", slot}, {"pid", pids_[slot]}, {"why", why.text}});
   }
   void reported(std::uint32_t slot, const ipc::Report& report) override {
@@ -182,16 +189,44 @@ class Spectator final : public job::JobObserver {
                  {"partition", report.partition},
                  {"records", report.records},
                  {"next_offset", report.next_offset}});
-    if (point_ == Point::None || --reports_left_ > 0) return;
-    if (point_ == Point::Report) die();
-    armed = point_;
+    if (point_ == Point::None) return;
+    if (point_ != Point::Outside && --reports_left_ <= 0) {
+      if (point_ == Point::Report) die();
+      armed = point_;
+    }
+    hold(pids_[slot], report);
+  }
+
+  /// Lets the worker go on whose slice the store has by now.
+  void look(const job::Host& host) {
+    if (!held_) return;
+    for (const auto& job : host.status()) {
+      for (const auto& partition : job.slices.partitions) {
+        if (!held_ || partition.tp.partition != held_->partition) continue;
+        if (partition.durable_frontier < held_->next_offset) continue;
+        ::kill(held_->pid, SIGCONT);
+        held_.reset();
+      }
+    }
   }
 
  private:
+  struct Held {
+    std::int32_t pid = 0;
+    std::int32_t partition = 0;
+    std::int64_t next_offset = 0;
+  };
+
+  void hold(std::int32_t pid, const ipc::Report& report) {
+    ::kill(pid, SIGSTOP);
+    held_ = Held{pid, report.partition, report.next_offset};
+  }
+
   const Events& events_;
   const Point point_;
   std::int64_t reports_left_;
   std::map<std::uint32_t, std::int32_t> pids_;
+  std::optional<Held> held_;
 };
 
 /// The loop turns: how long it had not, and what the process is.
@@ -239,6 +274,7 @@ int run(const options::variables_map& values) {
     const auto now = clock.monotonic();
     events.say(beat(*host, now - std::exchange(last, now)));
   });
+  const auto looks = host->loop().every(kLook, [&] { spectator.look(*host); });
   const auto asked = host->loop().on_signals({SIGUSR1}, [&](int) { events.say(census()); });
   host->run(job::Host::Until::JobsEnded);
   return 0;
