@@ -38,6 +38,7 @@
 #include "host/job/host.hpp"
 #include "host/job/job_plan.hpp"
 #include "integration/host/mapped_plugin.hpp"
+#include "integration/host/stall_meter.hpp"
 
 namespace {
 
@@ -229,8 +230,9 @@ class Spectator final : public job::JobObserver {
   std::optional<Held> held_;
 };
 
-/// The loop turns: how long it had not, and what the process is.
-boost::json::object beat(const job::Host& host, Milliseconds since_last) {
+/// The loop turns: how long it had not, how much of that the machine withheld, and what the process
+/// is.
+boost::json::object beat(const job::Host& host, Milliseconds since_last, Milliseconds stalled) {
   std::uint64_t records = 0;
   std::uint64_t skipped = 0;
   boost::json::array open;
@@ -243,6 +245,7 @@ boost::json::object beat(const job::Host& host, Milliseconds since_last) {
   }
   return {{"event", "beat"},
           {"gap_ms", since_last.count()},
+          {"stalled_ms", stalled.count()},
           {"records", records},
           {"skipped_records", skipped},
           {"rss_anon_kb", rss_anon_kb()},
@@ -269,10 +272,14 @@ int run(const options::variables_map& values) {
   const auto host =
       must(job::Host::open(host_options, clock, log::Logger::to_stderr(clock, log::Level::Info)));
   for (auto& plan : plans) host->add_job(std::move(plan), &spectator);
+  const test::StallMeter meter;
   auto last = clock.monotonic();
+  auto stalled = meter.stalled();
   const auto beats = host->loop().every(kBeat, [&] {
     const auto now = clock.monotonic();
-    events.say(beat(*host, now - std::exchange(last, now)));
+    const auto stalled_now = meter.stalled();
+    events.say(beat(*host, now - std::exchange(last, now),
+                    stalled_now - std::exchange(stalled, stalled_now)));
   });
   const auto looks = host->loop().every(kLook, [&] { spectator.look(*host); });
   const auto asked = host->loop().on_signals({SIGUSR1}, [&](int) { events.say(census()); });

@@ -9,13 +9,13 @@
 
 #include "integration/host/delivery_proof.hpp"
 #include "integration/host/job_fixture.hpp"
+#include "integration/host/stall_meter.hpp"
 #include "unit/rest/http_peer.hpp"
 
 namespace sluice::test {
 namespace {
 
 namespace json = boost::json;
-using Clock = std::chrono::steady_clock;
 
 constexpr char kLedger[] = "connector.class = \"ledger\"\ntopics = [\"orders\"]\n";
 
@@ -62,13 +62,13 @@ class FullDisk {
 };
 
 std::string get(const JobFixture& kafka, const std::string& path) {
-  const auto before = Clock::now();
+  const Stopwatch watch;
   HttpPeer peer{kafka.socket()};
   REQUIRE(peer.connected());
   const auto answer = peer.get("/sluice/v1/jobs/archive" + path);
   INFO(answer);
   CHECK(status_of(answer) == "200");
-  CHECK(Clock::now() - before < std::chrono::seconds{3});
+  CHECK(watch.is_below(std::chrono::seconds{3}));
   return body_of(answer);
 }
 
