@@ -3,6 +3,11 @@
 #include <fstream>
 
 namespace sluice::test {
+namespace {
+
+constexpr int kExitTryAgain = 75;
+
+}  // namespace
 
 std::filesystem::path JobFolder::job(const std::string& name, const std::string& lines) {
   const auto file = folder_.path() / (name + ".toml");
@@ -49,11 +54,16 @@ JobFolder::Printed JobFolder::sluice_job(std::vector<std::string> arguments) con
   std::vector<std::string> command{SLUICE_BIN_DIR "/sluice", "job"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   command.insert(command.end(), {"--url", "unix:" + socket().string()});
-  Program program{command, folder_.path() / "job"};
   Printed printed;
-  printed.exit = program.wait();
-  printed.out = program.out();
-  printed.err = program.err();
+  // What is asked is carried out at once, and answered when it is durable: a disk may take longer
+  // for that than REST has. Everything may be asked twice.
+  eventually([&] {
+    Program program{command, folder_.path() / "job"};
+    printed.exit = program.wait();
+    printed.out = program.out();
+    printed.err = program.err();
+    return printed.exit != kExitTryAgain || printed.err.find("; try again") == std::string::npos;
+  });
   return printed;
 }
 

@@ -43,7 +43,7 @@ class JobFolder {
     std::string out;
     std::string err;
   };
-  /// `sluice job ARGUMENTS` to that socket.
+  /// `sluice job ARGUMENTS` to that socket; again for as long as a host is busy and says so.
   Printed sluice_job(std::vector<std::string> arguments) const;
 
   std::filesystem::path ledger_file() const { return folder_.path() / "ledger.jsonl"; }
