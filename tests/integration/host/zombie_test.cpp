@@ -11,6 +11,9 @@ namespace sluice::test {
 namespace {
 
 constexpr std::int64_t kRecords = 400;
+/// Far above what a put of 50 ms or a flush takes, also where the machine or its disk stands still:
+/// only who is stopped is over it.
+constexpr std::chrono::seconds kCallTimeout{4};
 
 /// Two partitions, two workers, slices of a hundred records that take half a second each.
 class SlowJob {
@@ -26,7 +29,8 @@ class SlowJob {
     return kafka.run(kafka.job("archive",
                                "mode = \"once\"\nconnector.class = \"fault\"\n"
                                "topics = [\"orders\"]\ntasks.max = 2\nslice.max.records = 100\n"
-                               "worker.batch.max.records = 10\ntask.call.timeout.ms = 1000\n"));
+                               "worker.batch.max.records = 10\ntask.call.timeout.ms = \"" +
+                                   std::to_string(kCallTimeout.count()) + "s\"\n"));
   }
   std::filesystem::path state_dir() const { return kafka.folder().path() / "state"; }
   std::vector<LedgerLine> lines_of(int partition) const {
@@ -115,7 +119,7 @@ TEST_CASE(
   REQUIRE(eventually(second_waits));
   CHECK(second->err().find(std::to_string(first->pid())) != std::string::npos);
   // Longer than any deadline of the job; the workers have run dry by then.
-  REQUIRE_FALSE(eventually([&] { return !second->running(); }, std::chrono::seconds{2}));
+  REQUIRE_FALSE(eventually([&] { return !second->running(); }, kCallTimeout + kCallTimeout / 4));
   CHECK(second->err().find("starts at") == std::string::npos);
   first->signal(SIGCONT);
   INFO(first->err());
