@@ -52,6 +52,10 @@ TEST_CASE("every command that looks at a job tells what is there, as a table and
   REQUIRE(eventually([&] {
     return contains(kafka.sluice_job({"gaps", "archive"}).out, "parked");
   }));
+  // What was put is delivered; here it must be on record, too.
+  REQUIRE(eventually([&] {
+    return contains(kafka.sluice_job({"offsets", "archive"}).out, "orders-0\t0\t50\t50\t50\t0");
+  }));
 
   const auto list = kafka.sluice_job({"list"});
   CHECK(list.exit == 0);

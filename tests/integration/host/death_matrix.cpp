@@ -230,7 +230,9 @@ bool DeathMatrix::is_in_status(const Cell& cell) const {
   if (cell.cause.empty()) return true;
   HttpPeer peer{kafka_.socket()};
   if (!peer.connected()) return false;
-  const auto status = boost::json::parse(body_of(peer.get("/sluice/v1/jobs/" + cell.name)));
+  const auto answer = peer.get("/sluice/v1/jobs/" + cell.name);
+  if (status_of(answer) != "200") return false;
+  const auto status = boost::json::parse(body_of(answer));
   const auto& workers = status.at("workers").as_array();
   return std::any_of(workers.begin(), workers.end(), [&](const auto& worker) {
     const auto* const loss = worker.as_object().if_contains("last_loss");
