@@ -66,10 +66,10 @@ TEST_CASE("a crash of a plugin leaves signal, phase, slice and offset behind", "
 TEST_CASE("a hang shows in the pulse: the same call, slice and offset, and a loop that stands",
           "[mock]") {
   MockTopic topic{1};
-  topic.produce(0, {"one", "hang"});
+  topic.produce(0, {"hang"});  // alone: two records may come in two batches
   topic.flush();
   RunningWorker worker{topic.parameters("fault")};
-  worker.order({.id = 7, .start = 0, .end = 2});
+  worker.order({.id = 7, .start = 0, .end = 1});
   REQUIRE(worker.wait_until([&] { return is_in_put_of(worker, 7); }));
   const ipc::Pulse before = worker.channel().pulse();
   worker.pump(300);
@@ -96,24 +96,38 @@ TEST_CASE("a worker ends when its host is gone, also while a plugin hangs", "[mo
 }
 
 TEST_CASE("SIGKILL of the host process takes its workers along", "[mock]") {
-  MockTopic topic{1};
-  topic.produce(0, {"hang"});
-  topic.flush();
-  const auto parameters = topic.parameters("fault");
-  int pipe_ends[2];
-  REQUIRE(::pipe(pipe_ends) == 0);
+  int to_host[2];
+  int from_host[2];
+  REQUIRE(::pipe(to_host) == 0);
+  REQUIRE(::pipe(from_host) == 0);
+  // Before there is a second thread, whose locks the child would have and nobody would release.
   const pid_t host = ::fork();
   REQUIRE(host >= 0);
   if (host == 0) {
-    RunningWorker worker{parameters};
+    ::close(to_host[1]);
+    std::string bytes;
+    for (char byte = 0; ::read(to_host[0], &byte, 1) == 1;) bytes += byte;
+    const auto parameters = worker::decode(bytes);
+    if (!parameters) ::_exit(1);
+    RunningWorker worker{*parameters};
     worker.order({.id = 1, .start = 0, .end = 1});
     worker.wait_until([&] { return is_in_put_of(worker, 1); });
     const pid_t pid = worker.pid();
-    [[maybe_unused]] const ssize_t told = ::write(pipe_ends[1], &pid, sizeof pid);
+    [[maybe_unused]] const ssize_t told = ::write(from_host[1], &pid, sizeof pid);
     for (;;) ::pause();
   }
+  ::close(to_host[0]);
+  ::close(from_host[1]);
+  MockTopic topic{1};
+  topic.produce(0, {"hang"});
+  topic.flush();
+  auto parameters = topic.parameters("fault");
+  parameters.incarnation = 1;
+  const std::string bytes = worker::encode(parameters);
+  REQUIRE(::write(to_host[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  ::close(to_host[1]);
   pid_t worker = 0;
-  REQUIRE(::read(pipe_ends[0], &worker, sizeof worker) == sizeof worker);
+  REQUIRE(::read(from_host[0], &worker, sizeof worker) == sizeof worker);
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, worker, 0));
   REQUIRE(pidfd >= 0);
   ::kill(host, SIGKILL);
@@ -121,8 +135,7 @@ TEST_CASE("SIGKILL of the host process takes its workers along", "[mock]") {
   pollfd ended{pidfd, POLLIN, 0};
   CHECK(::poll(&ended, 1, 60'000) == 1);
   ::close(pidfd);
-  ::close(pipe_ends[0]);
-  ::close(pipe_ends[1]);
+  ::close(from_host[0]);
 }
 
 TEST_CASE("a worker does not react to the signals that are meant for its host", "[mock]") {
