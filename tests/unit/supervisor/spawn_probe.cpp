@@ -60,6 +60,15 @@ int spin_for_ever() {
   for (volatile unsigned turns = 0;;) turns = turns + 1;
 }
 
+/// Whether the main thread waits in the kernel: on busy cores it may still be on its way there.
+bool main_thread_sleeps() {
+  std::ifstream in{"/proc/self/task/" + std::to_string(::getpid()) + "/stat"};
+  std::string text;
+  std::getline(in, text);
+  const auto after_name = text.rfind(')');
+  return after_name != std::string::npos && text.substr(after_name + 2, 1) == "S";
+}
+
 /// Another thread burns 50 ms of CPU while this one waits.
 int burn_aside() {
   say("ready");
@@ -68,6 +77,7 @@ int burn_aside() {
     while (burnt.tv_sec == 0 && burnt.tv_nsec < 50'000'000) {
       ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &burnt);
     }
+    while (!main_thread_sleeps()) std::this_thread::yield();
     say("burnt");
   }}.detach();
   for (;;) ::pause();
