@@ -46,7 +46,7 @@ void DemoSpectator::reported(std::uint32_t slot, const ipc::Report& report) {
   done_ += report.records;
   if (!killed_at_) {
     if (static_cast<double>(done_) >= kKillAtShare * static_cast<double>(records_.count)) {
-      kill_other_than(slot);
+      kill_a_busy_one(slot);
     }
   } else if (lost_ms && !elsewhere_ms && slot != victim_slot &&
              victim_partitions.contains(report.partition)) {
@@ -79,21 +79,27 @@ void DemoSpectator::sample_memory() {
   }
 }
 
-// Of a worker that is at work: to kill an idle one, or one that is still loading, would prove
-// nothing. If there is none now, the next report is another chance.
-void DemoSpectator::kill_other_than(std::uint32_t slot) {
-  const auto victim = std::find_if(pids_.begin(), pids_.end(),
-                                   [slot](const auto& entry) { return entry.first != slot; });
-  if (victim == pids_.end()) return;
-  for (const auto& slice : host_->open_slices(job_)) {
-    if (slice.state == state::SliceState::Dispatched && slice.worker.slot == victim->first) {
-      victim_slices_.push_back(slice);
-    }
+// Of a worker that is at work, while there is another one to go on: to kill an idle one, or one
+// that is still loading, would prove nothing. Rather not the one whose report this is; but where
+// another has started late, its part may be all that is left. If nobody will do now, the next
+// report is another chance.
+void DemoSpectator::kill_a_busy_one(std::uint32_t reporter) {
+  const auto jobs = host_->status();  // of its own: a loop does not keep what its range is made of
+  const auto& job = jobs.front();
+  const bool all_are_up =
+      std::all_of(job.workers.begin(), job.workers.end(), [](const auto& worker) {
+        return worker.state == supervisor::WorkerState::Ready ||
+               worker.state == supervisor::WorkerState::Running;
+      });
+  if (!all_are_up) return;
+  auto victim = pids_.end();
+  for (auto slot = pids_.begin(); slot != pids_.end(); ++slot) {
+    const bool is_better = victim == pids_.end() || victim->first == reporter;
+    if (is_better && !slices_of(slot->first).empty()) victim = slot;
   }
-  if (victim_slices_.empty()) return;
-  const auto jobs =
-      host_->status();  // of its own: a loop does not keep what its range is made from
-  for (const auto& partition : jobs.front().slices.partitions) {
+  if (victim == pids_.end()) return;
+  victim_slices_ = slices_of(victim->first);
+  for (const auto& partition : job.slices.partitions) {
     if (partition.slot == victim->first) victim_partitions.insert(partition.tp.partition);
   }
   victim_slot = victim->first;
@@ -102,6 +108,14 @@ void DemoSpectator::kill_other_than(std::uint32_t slot) {
   slices_at_kill = victim_slices_.size();
   killed_at_ = clock_.monotonic();
   ::kill(victim_pid, SIGKILL);
+}
+
+std::vector<state::SliceRow> DemoSpectator::slices_of(std::uint32_t slot) const {
+  auto slices = host_->open_slices(job_);
+  std::erase_if(slices, [slot](const state::SliceRow& slice) {
+    return slice.state != state::SliceState::Dispatched || slice.worker.slot != slot;
+  });
+  return slices;
 }
 
 }  // namespace sluice::cli

@@ -58,7 +58,8 @@ class DemoSpectator final : public job::JobObserver {
   std::uint64_t worker_rss_max = 0;
 
  private:
-  void kill_other_than(std::uint32_t slot);
+  void kill_a_busy_one(std::uint32_t reporter);
+  std::vector<state::SliceRow> slices_of(std::uint32_t slot) const;
   std::int64_t since(Milliseconds then) const { return (clock_.monotonic() - then).count(); }
 
   const DemoRecords& records_;
