@@ -15,7 +15,8 @@ constexpr Milliseconds kDiscoveryRetry{1000};
 /// How long an ending job waits for the group to take its last offsets. They are durable here, so
 /// a broker that is away must not hold up the stop.
 constexpr Milliseconds kCommitPatience{3000};
-/// How long a job that was told to end, and whose workers are gone, waits for the state store.
+/// How long a job that was told to end, and whose workers are gone, waits for the state store to
+/// take something.
 constexpr Milliseconds kStorePatience{3000};
 
 }  // namespace
@@ -307,6 +308,7 @@ void JobRuntime::persisted(std::uint64_t set, const Result<>& result) {
   changes_under_way_ = false;
   if (ending_) return;
   if (!result) return fail(result.error().code(), result.error().message());
+  store_watch_.reset();  // it takes rows, if slowly: who waits for it waits for the next ones anew
   for (const auto& commit : slicer_->persisted(set, now())) {
     committer_->advance(name_of(commit.tp), commit.offset);
   }
