@@ -100,6 +100,7 @@ class Soak {
     lasting_.start();
     mortal_.start();
     REQUIRE(test::eventually([&] { return workers_up() == kAllWorkers; }, kGiveUp));
+    REQUIRE(test::eventually([&] { return is_mortal_on_record(); }, kGiveUp));
     producer_ =
         std::make_unique<PacedProducer>(value_of(kafka::Producer::create(kafka::with_overrides(
                                             cluster_.properties(), {{"linger.ms", kLingerMs}}))),
@@ -128,6 +129,13 @@ class Soak {
     Footprint host_memory;
     std::map<pid_t, Footprint> workers;  ///< of steady
   };
+
+  /// The first blow may be its death, and the next one asks where it was.
+  bool is_mortal_on_record() {
+    const bool has_store = mortal_.program().err().find("-" + std::to_string(kPartitions - 1) +
+                                                        " starts at ") != std::string::npos;
+    return has_store && frontiers_of(mortal_, mortal_.mortal()).size() == kPartitions;
+  }
 
   std::size_t workers_up() { return test::workers_below(lasting_.pid()).size(); }
 
