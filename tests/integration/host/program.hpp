@@ -26,7 +26,7 @@ class Program {
   bool running();
   void signal(int number) const;
   /// Exit code, or 1000 + signal; fails the test if it is not over in time.
-  int wait(std::chrono::seconds limit = std::chrono::seconds{60});
+  int wait(std::chrono::seconds limit = std::chrono::seconds{100});
   /// SIGTERM, and wait.
   int stop(std::chrono::seconds limit = std::chrono::seconds{60});
   /// SIGKILL, and wait.
