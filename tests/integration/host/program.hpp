@@ -58,6 +58,6 @@ std::string read_file(const std::filesystem::path& file);
 
 /// Calls `holds` every few milliseconds until it is true or `limit` has passed; says which.
 bool eventually(const std::function<bool()>& holds,
-                std::chrono::seconds limit = std::chrono::seconds{30});
+                std::chrono::seconds limit = std::chrono::seconds{60});
 
 }  // namespace sluice::test
