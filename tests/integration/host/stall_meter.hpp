@@ -5,26 +5,20 @@
 // this thread sleeps beside that as well as ever.
 #pragma once
 
-#include <pthread.h>
-
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
+
+#include "host/base/blocked_signals.hpp"
 
 namespace sluice::test {
 
 class StallMeter {
  public:
   StallMeter() {
-    // Signals are for the other threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const BlockedSignals blocked;
     thread_ = std::thread{[this] { measure(); }};
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   ~StallMeter() {
     {
