@@ -289,7 +289,7 @@ void JobRuntime::lows_sampled(const std::vector<LogSampler::Sample>& samples) {
 // The state thread spaces the commits (R3) and repeats a failed one until the disk takes it;
 // nothing is claimed before.
 void JobRuntime::persist() {
-  if (changes_under_way_ || !slicer_->has_changes()) return;
+  if (changes_under_way_ || store_refuses_ || !slicer_->has_changes()) return;
   changes_under_way_ = true;
   state::JobChanges changes{name(), slicer_->take_changes(now()),
                             std::exchange(start_from_used_, false)};
@@ -307,7 +307,10 @@ void JobRuntime::persist() {
 void JobRuntime::persisted(std::uint64_t set, const Result<>& result) {
   changes_under_way_ = false;
   if (ending_) return;
-  if (!result) return fail(result.error().code(), result.error().message());
+  if (!result) {
+    store_refuses_ = true;  // for good: what it may do about its set the state thread has tried
+    return fail(result.error().code(), result.error().message());
+  }
   store_watch_.reset();  // it takes rows, if slowly: who waits for it waits for the next ones anew
   for (const auto& commit : slicer_->persisted(set, now())) {
     committer_->advance(name_of(commit.tp), commit.offset);
@@ -408,7 +411,7 @@ void JobRuntime::finish_if_done() {
 }
 
 bool JobRuntime::has_unrecorded() const {
-  return changes_under_way_ || (slicer_ && slicer_->has_changes());
+  return !store_refuses_ && (changes_under_way_ || (slicer_ && slicer_->has_changes()));
 }
 
 /// The store takes nothing. What is lost is only proof of work: the slices run again (D1).

@@ -202,6 +202,7 @@ class JobRuntime final : private WorkerEvents {
   bool decide_again_ = false;
 
   bool changes_under_way_ = false;
+  bool store_refuses_ = false;  ///< has answered a set with an error: it gets no other
   std::optional<slicer::Outcome> outcome_;
   bool told_to_end_ = false;  ///< by a user, a signal or a failure; else it ends by itself
   bool drained_ = false;

@@ -155,4 +155,24 @@ TEST_CASE("a host stopped or killed with a full disk delivers again what it coul
   CHECK(kafka.sluice_job({"audit", "archive"}).exit == 0);
 }
 
+TEST_CASE("a store that is deleted under a working host fails its job, not the host", "[store]") {
+  JobFixture kafka;
+  kafka.topic("orders", 2);
+  for (const int partition : {0, 1}) kafka.produce("orders", partition, 100);
+  std::filesystem::create_directories(kafka.jobs_dir());
+  std::filesystem::rename(kafka.job("archive", std::string{kLedger} + "slice.max.records = 100\n"),
+                          kafka.jobs_dir() / "archive.toml");
+  const auto host = kafka.host();
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 200; }));
+  REQUIRE(eventually([&] { return stored_frontiers(kafka.state_dir(), "archive")[0] == 100; }));
+  std::filesystem::remove(kafka.state_dir() / "state.db");
+  for (const int partition : {0, 1}) kafka.produce("orders", partition, 20'000);
+  const auto job = [&] { return kafka.sluice_job({"list"}).out; };
+  CHECK(eventually([&] { return contains(job(), "FAILED"); }));
+  INFO(host->err());
+  CHECK(contains(job(), "was deleted or replaced while in use"));
+  CHECK(host->running());
+  CHECK(host->stop() == 0);
+}
+
 }  // namespace sluice::test
