@@ -1,27 +1,13 @@
 #include "host/job/start_position.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <ctime>
+
+#include "host/config/values.hpp"
 
 namespace sluice::job {
 namespace {
 
 constexpr char kMetadataPrefix[] = "sluice/1 ";
-
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
-std::optional<std::int64_t> parse_rfc3339(const std::string& text) {
-  std::tm time{};
-  const char* const rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
-  if (rest == nullptr || *rest != '\0') return std::nullopt;
-  return std::int64_t{timegm(&time)} * 1000;
-}
 
 Refusal refuse(const StartQuestion& question, ErrorCode code, const std::string& why,
                const std::string& what_to_do) {
@@ -98,8 +84,10 @@ Result<StartFrom> parse_start_from(const std::string& text) {
   if (text == "group") return StartFrom{Kind::Group, 0};
   if (text == "earliest") return StartFrom{Kind::Earliest, 0};
   if (text == "latest") return StartFrom{Kind::Latest, 0};
-  if (const auto ms = parse_integer(text)) return StartFrom{Kind::Timestamp, *ms};
-  if (const auto ms = parse_rfc3339(text)) return StartFrom{Kind::Timestamp, *ms};
+  // Kafka takes numbers below zero for words of its own.
+  if (const auto ms = config::parse_timestamp_ms(text); ms && *ms >= 0) {
+    return StartFrom{Kind::Timestamp, *ms};
+  }
   return Error{ErrorCode::Usage, "--from: " + text +
                                      ": not a start position; use frontier, group, earliest, "
                                      "latest, milliseconds since the epoch or "

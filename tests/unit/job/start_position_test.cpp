@@ -141,6 +141,17 @@ TEST_CASE("the option --from takes words, milliseconds and RFC 3339, nothing els
   }
 }
 
+TEST_CASE("a time before 1970 is no start position, and no day is taken for another one (B22)",
+          "[job]") {
+  for (const char* bad : {"1960-01-01T00:00:00Z", "1970-01-01T00:00:00+01:00",
+                          "2026-02-31T12:00:00Z", "2026-01-31T12:00:61Z"}) {
+    CAPTURE(bad);
+    CHECK(parse_start_from(bad).has_error());
+  }
+  // As slicer.start.timestamp takes them.
+  CHECK(parse_start_from("1970-01-01T01:00:01.5+01:00").value().timestamp_ms == 1500);
+}
+
 TEST_CASE("the store id comes back out of the metadata that we commit", "[job]") {
   CHECK(store_id_of(commit_metadata("6f1c", 12)) == "6f1c");
   CHECK_FALSE(store_id_of("sluice/2 6f1c 12"));
