@@ -70,7 +70,12 @@ Result<> Host::carry_out(HostedJob& job, Steering what) {
       }
       return job.ended || stopping ? begin_again(job) : runtime.resume();
     case Steering::Restart:
-      return job.ended || stopping ? begin_again(job) : runtime.restart_halted();
+      if (job.ended || stopping) return begin_again(job);
+      if (!runtime.has_lost_group()) return runtime.restart_halted();
+      // Only a start asks who lives in the group, and commits to it (S3).
+      job.start_again = true;
+      runtime.stop();
+      return {};
   }
   return {};
 }

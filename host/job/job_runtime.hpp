@@ -75,6 +75,8 @@ class JobRuntime final : private WorkerEvents {
   Result<> resume();
   /// Halted partitions go on, attempts count from 1 (F4).
   Result<> restart_halted();
+  /// Others came into its group while it ran: it halts until its next start (S3).
+  bool has_lost_group() const;
   /// tasks.max until the job's next start (A5).
   Result<> set_tasks(std::uint32_t tasks);
   JobState state() const;

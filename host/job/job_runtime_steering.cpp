@@ -49,6 +49,10 @@ Result<> JobRuntime::restart_halted() {
   return {};
 }
 
+bool JobRuntime::has_lost_group() const {
+  return committer_ && !committer_->conflict().empty();
+}
+
 Result<> JobRuntime::set_tasks(std::uint32_t tasks) {
   SLUICE_TRY(refuse_unless_running("workers"));
   log_.info("tasks.max is " + std::to_string(tasks) + " until the next start");

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
+#include "host/kafka/admin.hpp"
 #include "integration/host/job_fixture.hpp"
 
 namespace sluice::test {
@@ -65,6 +66,33 @@ TEST_CASE("a commit refused at run time halts every partition, and a new start g
   const auto delivered = kafka.deliveries();
   CHECK(delivered.size() == 60);
   for (const auto& [where, times] : delivered) CHECK(times == 1);
+}
+
+TEST_CASE("restart of a job that halted for its group asks the group again, and commits to it (S3)",
+          "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  const auto run = kafka.run(kafka.job("archive", kLedger));
+  REQUIRE(eventually([&] { return says(*run, "orders-0 starts at 0"); }));
+  kafka.cluster().push_request_errors(kOffsetCommit, kUnknownMemberId, 1);
+  kafka.produce("orders", 0, 10);
+  INFO(run->err());
+  REQUIRE(eventually([&] { return says(*run, "orders-0 halted at offset "); }));
+  REQUIRE(kafka.sluice_job({"restart", "archive"}).exit == 0);
+  kafka.produce("orders", 0, 10);
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 20; }));
+  const auto shown = [&] { return kafka.sluice_job({"show", "archive"}).out; };
+  CHECK(eventually([&] { return shown().find("active members") == std::string::npos; }));
+  auto client =
+      kafka::HostClient::create({{"bootstrap.servers", kafka.cluster().bootstrap_servers()}},
+                                kafka::IsolationLevel::ReadCommitted);
+  REQUIRE(client);
+  const kafka::TopicPartition orders[] = {{"orders", 0}};
+  CHECK(eventually([&] {
+    const auto committed = (*client)->committed("connect-archive", orders, 5000);
+    return committed && committed->front().offset == 20;
+  }));
+  CHECK(run->stop() == 0);
 }
 
 }  // namespace sluice::test
