@@ -30,6 +30,10 @@ void GroupCommitter::advance(const kafka::TopicPartition& where, std::int64_t of
   waiting_.set(where, offset);
 }
 
+void GroupCommitter::know(const kafka::TopicPartition& where, std::int64_t offset) {
+  if (conflict_.empty()) known_.add(where, offset);
+}
+
 void GroupCommitter::flush() {
   if (waiting_.empty() || !under_way_.empty() || clock_.monotonic() < retry_at_) return;
   under_way_ = std::exchange(waiting_, {});

@@ -30,6 +30,9 @@ class GroupCommitter {
 
   /// `offset` is durable for `where`. Sent with the next flush().
   void advance(const kafka::TopicPartition& where, std::int64_t offset);
+  /// It was durable before this committer: repeated hourly with the others (S4), and until then
+  /// what the group says stays.
+  void know(const kafka::TopicPartition& where, std::int64_t offset);
   /// Sends what has not been sent, unless a commit is under way (then right after it).
   void flush();
   /// Nothing to send and nothing under way.

@@ -76,6 +76,9 @@ void JobRuntime::add_partition(const FoundPartition& found,
                        remembered > 0 ? remembered : counted);
   }
   resolved_.insert(found.where);
+  // The group may have another store's word; ours takes its place, also where nothing moves (S4).
+  if (told && partition.row) committer_->advance(found.where, found.start);
+  if (partition.row) committer_->know(found.where, found.start);
   log_.info(text_of(tp) + " starts at " + std::to_string(found.start) + " (" + found.reason +
             "), log is " + std::to_string(found.low) + ".." + std::to_string(found.end));
   slicer_->partition_found(std::move(partition), now());

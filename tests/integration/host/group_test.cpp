@@ -95,4 +95,33 @@ TEST_CASE("restart of a job that halted for its group asks the group again, and 
   CHECK(run->stop() == 0);
 }
 
+TEST_CASE(
+    "what --from has chosen over another store's offsets holds, also where nothing moves (S4)",
+    "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 10);
+  const auto job = kafka.job("archive", kLedger);
+  auto run = kafka.run(job);
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 10; }));
+  REQUIRE(run->stop() == 0);
+  auto client =
+      kafka::HostClient::create({{"bootstrap.servers", kafka.cluster().bootstrap_servers()}},
+                                kafka::IsolationLevel::ReadCommitted);
+  REQUIRE(client);
+  const kafka::GroupOffset foreign[] = {{{"orders", 0}, 10, "sluice/1 other 1"}};
+  REQUIRE((*client)->commit_and_wait("connect-archive", foreign, 5000).outcome ==
+          kafka::CommitOutcome::Committed);
+  run = kafka.run(job);
+  CHECK(run->wait() == 78);
+  CHECK(says(*run, "was committed by another state store"));
+  run = kafka.run(job, {"--from", "frontier"});
+  REQUIRE(eventually([&] { return says(*run, "orders-0 starts at 10"); }));
+  REQUIRE(run->stop() == 0);
+  run = kafka.run(job);
+  INFO(run->err());
+  REQUIRE(eventually([&] { return says(*run, "orders-0 starts at 10") || !run->running(); }));
+  CHECK(run->stop() == 0);
+}
+
 }  // namespace sluice::test
