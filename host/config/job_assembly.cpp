@@ -184,11 +184,19 @@ class JobAssembly {
         if (key == "slice.on.failure") value = "isolate";
       }
     }
-    if (config_.worker_credit_records != 0) return;
+    if (config_.worker_credit_records != 0) return check_credit();
     config_.worker_credit_records =
         kCreditAhead * std::max(config_.slice_max_records, config_.worker_batch_max_records);
     config_.effective.emplace_back("worker.credit.records",
                                    std::to_string(config_.worker_credit_records));
+  }
+
+  void check_credit() {
+    const Entry* const entry = entries_.find("worker.credit.records");
+    if (entry == nullptr || config_.worker_credit_records >= config_.slice_max_records) return;
+    problems_.add(entry->position, entry->key,
+                  "must be at least slice.max.records, which is " +
+                      std::to_string(config_.slice_max_records));
   }
 
   void list_plugin_keys() {

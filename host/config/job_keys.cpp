@@ -11,8 +11,9 @@ using enum ValueType;
 using Group = KeyGroup;
 
 constexpr std::int64_t kDayMs = 86'400'000;
-// The command ring has 1,024 slots; some are for topics, revokes and stops.
-constexpr std::int64_t kCreditSlicesMax = 1'000;
+// The command ring has 1,024 slots; a quarter is for topics, revokes and stops
+// (host/slicer/options.hpp).
+constexpr std::int64_t kCreditSlicesMax = 768;
 // A slice report counts records in 32 bits.
 constexpr std::int64_t kRecordsMax = 1'000'000'000;
 

@@ -84,7 +84,7 @@ TEST_CASE("worker.credit.records follows slice and batch unless it is written", 
   CHECK(job_with("slice.max.records = 100").worker_credit_records == 8'000);
   CHECK(job_with("slice.max.records = 100\nworker.batch.max.records = 50").worker_credit_records ==
         800);
-  CHECK(job_with("slice.max.records = 100\nworker.credit.records = 5").worker_credit_records == 5);
+  CHECK(job_with("slice.max.records = 5\nworker.credit.records = 5").worker_credit_records == 5);
 }
 
 TEST_CASE("choices reach the struct by their names", "[config]") {

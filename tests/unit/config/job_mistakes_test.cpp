@@ -51,6 +51,14 @@ TEST_CASE("all problems of a file come at once, in the order of the file", "[con
               "f: connector.class: missing; name the sink, for example file"});
 }
 
+TEST_CASE("credit that no ring or no slice fits into is refused here, not when the job starts",
+          "[config]") {
+  CHECK(problems_after_head("worker.credit.slices = 769") ==
+        Lines{"f:4:1: worker.credit.slices: must be at most 768, not '769'"});
+  CHECK(problems_after_head("slice.max.records = 100\nworker.credit.records = 99") ==
+        Lines{"f:5:1: worker.credit.records: must be at least slice.max.records, which is 100"});
+}
+
 TEST_CASE("an empty file lacks three keys", "[config]") {
   CHECK(problems_in("") == Lines{"f: name: missing; every job has one",
                                  "f: topics: missing; name at least one topic",
