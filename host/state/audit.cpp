@@ -146,6 +146,8 @@ AuditReport audit(AuditRows rows) {
     for (const auto* slice : by_lane[key_of(row)]) {
       if (!counts(*slice, lane, report.execution)) continue;
       settled.push_back(slice);
+      // Of an earlier execution's line: recover has failed again, and the ledger is that one's.
+      if (slice->end <= row.start_offset) continue;
       if (may_be_superseded(slice->state) && !in_ledger.contains(slice->id)) {
         find(AuditFinding::Kind::Unrecorded, slice->start, slice->end, slice->id);
       }

@@ -177,6 +177,15 @@ TEST_CASE("what was not processed and stands in no ledger is found", "[audit]") 
   CHECK(line.findings().empty());
 }
 
+TEST_CASE(
+    "what an earlier execution parked is in that one's ledger, also when recover failed again",
+    "[audit]") {
+  Line line;
+  line.settled(1, 40, 60, SliceState::Parked);
+  line.settled(2, 100, 200);
+  CHECK(line.findings().empty());
+}
+
 TEST_CASE("a completed execution whose lane is not at its end is found", "[audit]") {
   Line line;
   line.settled(1, 100, 200);
