@@ -67,10 +67,13 @@ std::string get_sql(const std::string& rest) {
 }
 
 /// Not settled; settled above the frontier, which parked ones would else be replayed (S5); and each
-/// lane's completed row that ends at the frontier. Settled rows from before a reset or of an
-/// earlier incarnation are history: counted in, they would skip what is to be done again.
+/// lane's completed row that ends at the frontier. Rows from before a reset are history, and
+/// settled ones of an earlier incarnation: counted in, they would skip what is to be done again, or
+/// do it under a number that the audit takes for history.
 constexpr const char* kOpenSlices =
-    " FROM slice WHERE job = ?1 AND (state IN (0, 1, 3, 4) OR EXISTS ("
+    " FROM slice WHERE job = ?1 AND ((state IN (0, 1, 3, 4) AND NOT EXISTS ("
+    "SELECT 1 FROM frontier f WHERE f.job = ?1 AND f.topic = slice.topic AND "
+    "f.partition = slice.partition AND f.lane = slice.lane AND slice.id < f.reset_id)) OR EXISTS ("
     "SELECT 1 FROM frontier f WHERE f.job = ?1 AND f.topic = slice.topic AND "
     "f.partition = slice.partition AND f.lane = slice.lane AND "
     "f.topic_incarnation = slice.topic_incarnation AND slice.id >= f.reset_id AND "
@@ -85,12 +88,18 @@ constexpr const char* kCountGaps =
     "s.state = 5)))";
 
 /// Of the topic that is there now: what an earlier incarnation held is gone, and so is what was
-/// cut off the log (F5).
+/// cut off the log (F5). What a reset had done again has newer rows, one for each offset.
 constexpr const char* kRecoverable =
     " FROM slice WHERE job = ?1 AND state IN (0, 1, 3, 5) AND EXISTS (SELECT 1 FROM frontier f "
     "WHERE f.job = ?1 AND f.topic = slice.topic AND f.partition = slice.partition AND "
     "f.lane = slice.lane AND f.topic_incarnation = slice.topic_incarnation AND "
-    "(slice.state = 5 OR slice.id < f.reset_id)) AND NOT EXISTS (SELECT 1 FROM ledger l WHERE "
+    "(slice.state = 5 OR slice.id < f.reset_id) AND (slice.id >= f.reset_id OR "
+    "slice.end_offset - slice.start_offset > (SELECT coalesce(sum(min(n.end_offset, "
+    "slice.end_offset) - max(n.start_offset, slice.start_offset)), 0) FROM slice n WHERE "
+    "n.job = ?1 AND n.id > slice.id AND n.state IN (2, 5, 6, 7) AND n.topic = slice.topic AND "
+    "n.partition = slice.partition AND n.lane = slice.lane AND "
+    "n.topic_incarnation = slice.topic_incarnation AND n.start_offset < slice.end_offset AND "
+    "n.end_offset > slice.start_offset))) AND NOT EXISTS (SELECT 1 FROM ledger l WHERE "
     "l.job = ?1 AND l.cause = 2 AND l.topic = slice.topic AND l.partition = slice.partition AND "
     "l.lane = slice.lane AND l.topic_incarnation = slice.topic_incarnation AND "
     "l.slice_id > slice.id AND l.start_offset < slice.end_offset) ORDER BY topic, partition, lane, "

@@ -196,6 +196,47 @@ TEST_CASE("recover finds what is parked, and what a reset left unfinished (S6)",
   CHECK(store->recoverable("unknown").value().empty());
 }
 
+TEST_CASE("a slice that was open before a reset does not run again by itself (S6)", "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  ChangeSet changes;
+  changes.partitions = {lane_at(40)};
+  changes.slices_upserted = {some_slice(1, 40, 50, SliceState::Retrying),
+                             some_slice(2, 60, 70, SliceState::Isolating)};
+  REQUIRE(store.apply("orders", changes));
+  CHECK(loaded_ids(store) == Ids{1, 2});
+  ChangeSet reset;
+  reset.partitions = {lane_at(0)};
+  REQUIRE(store.apply("orders", reset));
+  CHECK(loaded_ids(store).empty());
+}
+
+TEST_CASE("what a reset had done again is not recovered once more (S6)", "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  ChangeSet changes;
+  changes.partitions = {lane_at(40)};
+  changes.slices_upserted = {some_slice(1, 0, 10, SliceState::Parked),
+                             some_slice(2, 20, 30, SliceState::Parked),
+                             some_slice(3, 40, 50, SliceState::Retrying)};
+  REQUIRE(store.apply("orders", changes));
+  ChangeSet reset;
+  reset.partitions = {lane_at(5)};
+  REQUIRE(store.apply("orders", reset));
+  ChangeSet again;
+  again.partitions = {lane_at(45)};
+  again.slices_upserted = {some_slice(4, 5, 25, SliceState::Completed),
+                           some_slice(5, 25, 28, SliceState::Parked),
+                           some_slice(6, 28, 45, SliceState::Completed)};
+  REQUIRE(store.apply("orders", again));
+  Ids left;
+  for (const auto& row : store->recoverable("orders").value()) left.push_back(row.id);
+  std::sort(left.begin(), left.end());
+  CHECK(left == Ids{1, 3, 5});  // of 1 the beginning, of 3 the end has not been done again
+}
+
 TEST_CASE("what was parked where the log was cut off is not recovered: others are there now (F5)",
           "[state]") {
   const TemporaryFolder folder;
