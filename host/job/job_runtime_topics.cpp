@@ -95,6 +95,7 @@ void JobRuntime::restore(slicer::FoundPartition& partition, const state::Partiti
   const bool same_topic = row.topic_incarnation == known.incarnation;
   if (!same_topic || row.frontier != start) {
     // The row's slices are about the old place.
+    partition.reset = true;
     if (same_topic) record_passed(row, start);
     partition.lowered_from = std::max(row.frontier, row.lowered_from);
     if (!same_topic && partition.once_end) partition.once_end = std::max(*partition.end, start);

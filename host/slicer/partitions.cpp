@@ -76,7 +76,8 @@ void Core::partition_found(FoundPartition found, Milliseconds now) {
   partition.once_end = found.once_end;
   partition.lineage.lowered_from = found.lowered_from;
   partition.lineage.vouched = found.start_offset;
-  if (found.lowered_from > 0) skip_reserved_ids();
+  if (found.lowered_from > 0 || found.reset) skip_reserved_ids();
+  partition.lineage.reset = found.reset;
   restore(partition, found);
   if (options_.mode == Mode::Once && partition.once_end) {
     partition.end = std::max(partition.end, *partition.once_end);

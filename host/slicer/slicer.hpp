@@ -47,6 +47,7 @@ struct FoundPartition {
   std::vector<state::SliceRow> slices;     ///< restored rows of this partition, in any order
   Doubt doubt = Doubt::NewStart;
   std::int64_t lowered_from = 0;         ///< as in its row, where the row does not hold
+  bool reset = false;                    ///< there is a row, and it does not hold (S7)
   std::optional<std::int64_t> low;       ///< the log's beginning, if it was asked for
   std::optional<std::int64_t> end;       ///< the host's own end offset, if it was asked
   std::optional<std::int64_t> once_end;  ///< mode once: this execution's end (S1)

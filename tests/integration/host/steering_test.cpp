@@ -282,6 +282,40 @@ TEST_CASE("a stopped job's offsets are reset: its next start begins there, once,
   CHECK(contains(kafka.sluice_job({"gaps", "archive"}).out, "orders-0\t20..27\tby_user\t7"));
 }
 
+TEST_CASE("a slice that a reset has passed is pending: recover delivers it, once (S6, S7)",
+          "[steering]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce_value("orders", 0, "throw");
+  kafka.produce("orders", 0, 4);
+  const std::string small = "slice.max.records = 5\nslice.attempts.max = 1\n";
+  put_job(kafka, "fault", small);
+  auto host = kafka.host();
+  REQUIRE(eventually([&] {
+    const auto job = shown(kafka);
+    return job.is_object() && job.at("halted") == json::value(1);
+  }));
+  REQUIRE(kafka.sluice_job({"stop", "archive"}).exit == 0);
+  INFO(becomes(kafka, "STOPPED"));
+  REQUIRE(host->stop() == 0);
+  put_job(kafka, "ledger", small);  // the sink is repaired
+  host = kafka.host();
+  REQUIRE(eventually([&] { return is(kafka, "STOPPED"); }));
+  REQUIRE(kafka.sluice_job({"offsets", "archive", "--from", "latest"}).exit == 0);
+  REQUIRE(kafka.sluice_job({"resume", "archive"}).exit == 0);
+  REQUIRE(eventually([&] { return is(kafka, "RUNNING"); }));
+  kafka.produce("orders", 0, 5);
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 5; }));
+  const auto pending = [&] {
+    return kafka.sluice_job({"recover", "archive", "--slices", "pending"}).out;
+  };
+  CHECK(contains(pending(), "1 slices run again, 5 offsets at most"));
+  CHECK(eventually([&] { return kafka.deliveries().size() == 10; }));
+  CHECK(eventually([&] { return contains(pending(), "nothing to recover"); }));
+  CHECK(kafka.ledger().size() == 10);
+  CHECK(eventually([&] { return kafka.sluice_job({"audit", "archive"}).exit == 0; }));
+}
+
 TEST_CASE("stop ends `sluice run` with 0, and the next run starts the job again", "[steering]") {
   JobFixture kafka;
   kafka.topic("orders", 1);
