@@ -1,6 +1,6 @@
 #include "host/job/discovery.hpp"
 
-#include <unordered_map>
+#include <algorithm>
 #include <utility>
 
 namespace sluice::job {
@@ -55,15 +55,53 @@ Result<std::vector<kafka::TopicPartition>> new_partitions(kafka::HostClient& cli
   return fresh;
 }
 
-// Every offset or the first error: a partition whose log cannot be asked for is not decided about.
-Result<std::vector<std::int64_t>> all_of(const Offsets& offsets) {
+std::vector<std::int64_t> values_of(const Offsets& offsets) {
   std::vector<std::int64_t> values;
   values.reserve(offsets.size());
-  for (const auto& resolved : offsets) {
-    if (resolved.error) return resolved.error->with_context(name_of(resolved.where));
-    values.push_back(resolved.offset.value_or(-1));
-  }
+  for (const auto& resolved : offsets) values.push_back(resolved.offset.value_or(-1));
   return values;
+}
+
+/// Whether the others may go on without it: where it starts is the same when it is asked about
+/// later.
+bool may_wait(const DiscoveryRequest& request, const kafka::TopicPartition& where) {
+  if (request.from) return false;
+  const bool is_stored = request.frontiers && request.frontiers->contains(where);
+  return is_stored || request.appeared == StartQuestion::Appeared::Later;
+}
+
+/// One line a topic: a broker that is down may have thousands of partitions.
+void note_unreadable(const std::string& topic, const Error& why, Discovery& discovery) {
+  const auto noted = std::find_if(discovery.waiting.begin(), discovery.waiting.end(),
+                                  [&](const auto& problem) { return problem.topic == topic; });
+  if (noted == discovery.waiting.end()) discovery.waiting.push_back({topic, why.message()});
+}
+
+/// A partition whose log cannot be asked for now is not decided about. `asked`: the answers to each
+/// question, in the order of the partitions.
+Result<> leave_out_unreadable(const DiscoveryRequest& request,
+                              std::vector<kafka::TopicPartition>& partitions,
+                              std::vector<Offsets>& asked, Discovery& discovery) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    const auto failed = std::find_if(asked.begin(), asked.end(), [i](const Offsets& offsets) {
+      return offsets[i].error.has_value();
+    });
+    if (failed != asked.end()) {
+      const auto& error = *(*failed)[i].error;
+      if (!may_wait(request, partitions[i])) return error.with_context(name_of(partitions[i]));
+      note_unreadable(partitions[i].topic, error, discovery);
+      continue;
+    }
+    if (kept != i) {
+      partitions[kept] = std::move(partitions[i]);
+      for (auto& offsets : asked) offsets[kept] = std::move(offsets[i]);
+    }
+    ++kept;
+  }
+  partitions.resize(kept);
+  for (auto& offsets : asked) offsets.resize(kept);
+  return {};
 }
 
 std::optional<std::int64_t> wanted_timestamp(const DiscoveryRequest& request) {
@@ -80,20 +118,22 @@ struct LogView {
   std::vector<kafka::CommittedOffset> committed;
 };
 
+/// Of those that can be looked at; `partitions` are they then.
 Result<LogView> look_at_logs(kafka::HostClient& client, const DiscoveryRequest& request,
-                             const std::vector<kafka::TopicPartition>& partitions) {
-  LogView view;
-  const auto ask = [&](kafka::LogPoint point, std::vector<std::int64_t>& into) -> Result<> {
-    auto values = all_of(client.offsets(partitions, point, kOffsetsTimeoutMs));
-    if (!values) return values.error();
-    into = *std::move(values);
-    return {};
+                             std::vector<kafka::TopicPartition>& partitions, Discovery& discovery) {
+  std::vector<Offsets> asked;
+  const auto ask = [&](kafka::LogPoint point) {
+    asked.push_back(client.offsets(partitions, point, kOffsetsTimeoutMs));
   };
-  SLUICE_TRY(ask(kafka::LogPoint::earliest(), view.low));
-  SLUICE_TRY(ask(kafka::LogPoint::latest(), view.end));
-  if (const auto timestamp = wanted_timestamp(request)) {
-    SLUICE_TRY(ask(kafka::LogPoint::timestamp(*timestamp), view.at_timestamp));
-  }
+  ask(kafka::LogPoint::earliest());
+  ask(kafka::LogPoint::latest());
+  if (const auto timestamp = wanted_timestamp(request)) ask(kafka::LogPoint::timestamp(*timestamp));
+  SLUICE_TRY(leave_out_unreadable(request, partitions, asked, discovery));
+  LogView view;
+  if (partitions.empty()) return view;
+  view.low = values_of(asked[0]);
+  view.end = values_of(asked[1]);
+  if (asked.size() > 2) view.at_timestamp = values_of(asked[2]);
   auto committed = client.committed(request.group, partitions, kOffsetsTimeoutMs);
   if (!committed) return committed.error().with_context("offsets of group " + request.group);
   view.committed = *std::move(committed);
@@ -206,14 +246,15 @@ Result<Discovery> discover(kafka::HostClient& client, const DiscoveryRequest& re
                                 std::to_string(request.dead_letters->replication));
     }
   }
-  const auto fresh = new_partitions(client, request, discovery);
+  auto fresh = new_partitions(client, request, discovery);
   if (!fresh) return fresh.error();
   if (fresh->empty()) return discovery;
   const auto members = has_members(client, request.group);
   if (!members) return members.error();
   if (*members) return taken(request.group);
-  const auto view = look_at_logs(client, request, *fresh);
+  const auto view = look_at_logs(client, request, *fresh, discovery);
   if (!view) return view.error();
+  if (fresh->empty()) return discovery;
   decide_starts(request, *fresh, *view, discovery);
   if (discovery.refusal) return discovery;
   const auto ours = claim_offsets(client, request.group, view->committed, discovery);

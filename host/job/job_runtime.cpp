@@ -167,7 +167,7 @@ void JobRuntime::discovered(Result<Discovery> discovery) {
     // A once job takes the ends of all its topics before it can know that it is done.
     const bool complete = plan_.config.mode == config::Mode::Persistent || topic_problems_.empty();
     if (first_discovery_ && complete) {
-      warn_of_idle_workers();
+      if (topic_problems_.empty()) warn_of_idle_workers();
       slicer_->discovery_done(now());
       state_ = JobState::Running;
       start_from_used_ = plan_.from.has_value();

@@ -108,4 +108,31 @@ TEST_CASE("a leader that moves in the middle of a slice costs no offset (B07)", 
   require_each_once(kafka, kRecords);
 }
 
+TEST_CASE(
+    "a host that starts while one of two brokers is down works on the other's partitions (B07)",
+    "[broker_down]") {
+  JobFixture kafka{2};
+  kafka.topic("orders", 2);
+  for (const int partition : {0, 1}) {
+    must(kafka.cluster().set_leader("orders", partition, partition + 1));
+    kafka.produce("orders", partition, 10);
+  }
+  must(kafka.cluster().set_coordinator("connect-tail", 1));
+  const auto job = kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n");
+  auto run = kafka.run(job);
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 20; }));
+  REQUIRE(run->stop() == 0);
+  must(kafka.cluster().set_down(2));
+  kafka.produce("orders", 0, 10);
+  run = kafka.run(job);
+  constexpr std::chrono::seconds kPatience{60};  // the other broker is waited for before
+  CHECK(eventually([&] { return kafka.deliveries().size() == 30; }, kPatience));
+  INFO(run->err());
+  must(kafka.cluster().set_up(2));
+  kafka.produce("orders", 1, 10);
+  CHECK(eventually([&] { return kafka.deliveries().size() == 40; }, kPatience));
+  CHECK(run->stop() == 0);
+  require_each_once(kafka, 40);
+}
+
 }  // namespace sluice::test
