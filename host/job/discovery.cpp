@@ -34,6 +34,9 @@ Result<std::vector<kafka::TopicPartition>> new_partitions(kafka::HostClient& cli
                                                           Discovery& discovery) {
   const auto topics = look_at_topics(client, request);
   if (!topics) return topics.error();
+  if (topics->empty()) {
+    discovery.waiting.push_back({request.pattern->text(), "topics.regex matches no topic"});
+  }
   std::vector<kafka::TopicPartition> fresh;
   for (const auto& topic : *topics) {
     if (topic.state == kafka::TopicState::Missing) {

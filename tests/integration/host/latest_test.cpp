@@ -43,6 +43,22 @@ TEST_CASE("a partition that was empty at a start at latest loses nothing that ca
   for (std::int64_t offset = 0; offset < 10; ++offset) CHECK(delivered.contains({1, offset}));
 }
 
+TEST_CASE("a pattern that no topic matches is told, and waited for (B03)", "[latest]") {
+  JobFixture kafka;
+  kafka.topic("FTX-old", 1);
+  const auto run = kafka.run(kafka.job("tail", std::string{kLatest} + "topics.regex = \"FTX\"\n"));
+  INFO(run->err());
+  CHECK(eventually([&] {
+    return kafka.sluice_job({"show", "tail"}).out.find("topics.regex") != std::string::npos;
+  }));
+  kafka.topic("FTX", 1);
+  kafka.produce("FTX", 0, 3);
+  CHECK(eventually([&] { return count_of(kafka, "FTX") == 3; }));
+  CHECK(eventually([&] {
+    return kafka.sluice_job({"show", "tail"}).out.find("topics.regex") == std::string::npos;
+  }));
+}
+
 TEST_CASE("a topic that appears is read from its beginning if its whole name matches (B03)",
           "[latest]") {
   JobFixture kafka;
