@@ -4,6 +4,8 @@
 #include <boost/json/serialize.hpp>
 #include <optional>
 
+#include "ipc/failure_text.hpp"
+
 namespace sluice::rest {
 namespace {
 
@@ -122,7 +124,8 @@ Response error_response(int status, std::string_view text) {
   Response response;
   response.status = status;
   response.body = boost::json::serialize(
-      boost::json::object{{"error_code", status}, {"message", boost::json::string_view{text}}});
+      // A request's own bytes may be in it, which need not be text.
+      boost::json::object{{"error_code", status}, {"message", ipc::sanitized(text, 0)}});
   return response;
 }
 

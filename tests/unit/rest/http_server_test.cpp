@@ -75,6 +75,13 @@ class Served {
 
 }  // namespace
 
+TEST_CASE("an answer is JSON whatever bytes the request had", "[rest]") {
+  const auto refused = error_response(404, "job \xFF\xFE'\x01: there is no such job");
+  CHECK(refused.body ==
+        "{\"error_code\":404,\"message\":\"job \xEF\xBF\xBD\xEF\xBF\xBD'"
+        "\xEF\xBF\xBD: there is no such job\"}");
+}
+
 TEST_CASE("requests of one connection are answered one after the other", "[rest]") {
   const Served served;
   auto peer = served.peer();
