@@ -171,7 +171,9 @@ void Core::join_restored(Partition& partition, Milliseconds now) {
     if (row.halted) slice.attempt = 1;
     slice.attempt = std::min(slice.attempt, options_.attempts_max);
     slice.epoch = row.epoch;
-    slice.dead_letter = row.cause == state::Cause::Poison;
+    // Without a topic for it now, the plugin sees it again.
+    slice.dead_letter =
+        row.cause == state::Cause::Poison && options_.dead_letters == DeadLetters::Topic;
     const bool stable = row.stable || options_.stable_slices;
     if (!slice.dead_letter && within_isolation(partition, slice)) {
       slice.part = !stable;

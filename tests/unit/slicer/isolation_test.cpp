@@ -271,4 +271,25 @@ TEST_CASE("a host that dies in the middle of an isolation goes on with the parts
   }
 }
 
+TEST_CASE("a record that was to be a dead letter is none where the next start has no topic (F3)",
+          "[slicer]") {
+  SlicerOptions options = isolating(1);
+  options.dead_letters = DeadLetters::Topic;
+  PoisonWorld test{options};
+  test.world.found(1, 200);
+  test.poison = {{0, 42}};
+  while (test.world.dead_letters.empty()) test.run(1);
+  // Its letter was never answered; the user takes the topic out of the configuration.
+  test.world.options.dead_letters = DeadLetters::None;
+  test.world.restart_host(200);
+  test.world.all_ready();
+  const auto& ring = test.world.ring[0];
+  CHECK(std::none_of(ring.begin(), ring.end(), [](const ipc::Command& command) {
+    return (command.flags & ipc::kDeadLetterOnly) != 0;
+  }));
+  test.run();
+  CHECK(test.world.status(0).frontier == 200);
+  CHECK(test.delivered.size() == 199);
+}
+
 }  // namespace sluice::slicer
