@@ -96,9 +96,10 @@ Result<PluginFile> PluginCatalog::describe(const fs::path& path) {
   if (!digest) return digest.error();
   const auto cache = options_.state_dir / "plugins" / "described";
   if (auto file = parse_description(read_text(cache / (*digest + ".json")), path)) return file;
+  if (const auto known = broken_.find(*digest); known != broken_.end()) return known->second;
   auto answer = call_worker(options_.worker_executable, {"--describe", path.string()}, {},
                             options_.call_limit);
-  if (!answer) return answer.error();
+  if (!answer) return broken_.emplace(*digest, answer.error()).first->second;
   auto file = parse_description(*answer, path);
   if (file && file->sha256 != *digest) {
     return Error{ErrorCode::Plugin, "it changed while it was looked at; try again"};

@@ -77,6 +77,8 @@ class PluginCatalog {
                   const Listing& listing) const;
 
   CatalogOptions options_;
+  /// By digest, why: every job's start looks at every file, and one that hangs costs call_limit.
+  std::map<std::string, Error> broken_;
 };
 
 }  // namespace sluice::catalog

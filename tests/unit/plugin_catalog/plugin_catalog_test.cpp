@@ -39,6 +39,21 @@ TEST_CASE("a broken file is listed with its reason, and the good one is usable",
   CHECK(catalog.find(PluginKind::Sink, "good", "").has_value());
 }
 
+TEST_CASE("a file that hangs while it is loaded is waited for once, however many jobs start",
+          "[plugin_catalog]") {
+  const FakeHost host;
+  host.plugin("a_crash.so", "kill -SEGV $$");
+  host.plugin("good.so", describes("good", "1.0.0"));
+  PluginCatalog catalog = host.catalog();
+  for (int job = 0; job < 5; ++job) CHECK(catalog.find(PluginKind::Sink, "good", "").has_value());
+  CHECK(host.describes_asked() == 2);
+  REQUIRE(catalog.list().broken.size() == 1);
+  CHECK(catalog.list().broken[0].reason == "it crashed while it was loaded: Segmentation fault");
+  // Mended, it is another file.
+  host.plugin("a_crash.so", describes("other", "1.0.0"));
+  CHECK(catalog.find(PluginKind::Sink, "other", "").has_value());
+}
+
 TEST_CASE("what is no regular file is not waited for", "[plugin_catalog]") {
   const FakeHost host;
   REQUIRE(::mkfifo((host.plugins() / "pipe.so").c_str(), 0600) == 0);
