@@ -107,7 +107,8 @@ void JobRuntime::make_cores() {
       client(), services_.clock, log_, group_name(plan_.config.name),
       commit_metadata(services_.store_id, services_.incarnation));
   committer_->when_conflict([this] { group_lost(); });
-  sampler_ = std::make_unique<LogSampler>(client(), services_.kafka_thread, services_.loop);
+  sampler_ = std::make_unique<LogSampler>(client(), services_.read_uncommitted,
+                                          services_.kafka_thread, services_.loop);
   tick_watch_ = services_.loop.every(kTickPeriod, [this] { tick(); });
   // The workers load their plugins while Kafka is asked for the partitions.
   std::vector<supervisor::Action> actions;
@@ -243,30 +244,33 @@ void JobRuntime::publish(const slicer::SlotCommands& commands) {
 }
 
 void JobRuntime::sample(const slicer::Actions& actions) {
-  const auto names = [this](const std::vector<slicer::TopicPartition>& partitions) {
-    std::vector<kafka::TopicPartition> named;
-    for (const auto tp : partitions) named.push_back(name_of(tp));
-    return named;
+  const auto about = [this](const std::vector<slicer::TopicPartition>& partitions) {
+    std::vector<LogSampler::Question> questions;
+    questions.reserve(partitions.size());
+    for (const auto tp : partitions) questions.push_back({name_of(tp), slicer_->promised_end(tp)});
+    return questions;
   };
   if (!actions.sample_ends.empty()) {
-    sampler_->ends(names(actions.sample_ends), [this](const auto& got) { ends_sampled(got); });
+    sampler_->ends(about(actions.sample_ends), [this](const auto& got) { ends_sampled(got); });
   }
   if (!actions.sample_lows.empty()) {
-    sampler_->lows(names(actions.sample_lows), [this](const auto& got) { lows_sampled(got); });
+    sampler_->lows(about(actions.sample_lows), [this](const auto& got) { lows_sampled(got); });
   }
 }
 
 void JobRuntime::ends_sampled(const std::vector<LogSampler::Sample>& samples) {
   kafka_problem_.clear();
+  held_back_.clear();
   for (const auto& sample : samples) {
     const auto tp = tp_of(sample.where);
     if (sample.end) {
       slicer_->end_observed(tp, *sample.end, sample.leader, now());
     } else {
-      kafka_problem_ = sample.why;
+      (sample.is_held_back ? held_back_ : kafka_problem_) = sample.why;
       slicer_->sample_failed(tp, now());
     }
   }
+  if (!held_back_.empty()) log_.limited(log::Level::Warning, "kafka.transaction", held_back_);
   if (!kafka_problem_.empty()) {
     log_.limited(log::Level::Warning, "kafka.ends", "end offsets: " + kafka_problem_);
   }
@@ -488,6 +492,7 @@ JobStatus JobRuntime::status() const {
     status.waiting.push_back("topic " + problem.topic + ": " + problem.why);
   }
   if (!kafka_problem_.empty()) status.waiting.push_back("kafka: " + kafka_problem_);
+  if (!held_back_.empty()) status.waiting.push_back(held_back_);
   for (const auto& [slot, problem] : chain_problems_) {
     status.waiting.push_back("worker " + std::to_string(slot) + ": " + problem);
   }

@@ -70,6 +70,12 @@ void JobRuntime::add_partition(const FoundPartition& found,
   if (const auto stored = stored_.partitions.extract(found.where)) {
     restore(partition, stored.mapped(), known);
   }
+  // One that is too low may be an open transaction's doing: the sampler finds out (F5).
+  const auto ends_before = [&](const state::SliceRow& row) { return row.end > found.end; };
+  const auto& restored = partition.slices;
+  if (found.end < found.start || std::any_of(restored.begin(), restored.end(), ends_before)) {
+    partition.end.reset();
+  }
   if (topics_added_.insert(tp.topic).second) {
     const auto remembered = stored_.first_count(found.where.topic, known.incarnation);
     slicer_->add_topic(tp.topic, found.where.topic, known.incarnation, known.partitions,

@@ -10,11 +10,19 @@ namespace {
 constexpr int kTimeoutMs = 5000;
 
 using Partitions = std::vector<kafka::TopicPartition>;
+using Questions = std::vector<LogSampler::Question>;
 using Samples = std::vector<LogSampler::Sample>;
 
 std::string why_of(const kafka::ResolvedOffset& resolved) {
   return resolved.where.topic + "-" + std::to_string(resolved.where.partition) + ": " +
          (resolved.error ? resolved.error->message() : "no answer");
+}
+
+Partitions partitions_of(const Questions& questions) {
+  Partitions partitions;
+  partitions.reserve(questions.size());
+  for (const auto& question : questions) partitions.push_back(question.where);
+  return partitions;
 }
 
 Samples sample_ends(kafka::HostClient& client, const Partitions& partitions) {
@@ -28,6 +36,33 @@ Samples sample_ends(kafka::HostClient& client, const Partitions& partitions) {
     samples.push_back(std::move(sample));
   }
   return samples;
+}
+
+/// In the order of the questions, as `samples` are.
+void judge_short_ones(kafka::HostClient& uncommitted, const Questions& questions,
+                      Samples& samples) {
+  Partitions partitions;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (!samples[i].end || *samples[i].end >= questions[i].promised) continue;
+    partitions.push_back(samples[i].where);
+    numbers.push_back(i);
+  }
+  if (partitions.empty()) return;
+  const auto highs = uncommitted.offsets(partitions, kafka::LogPoint::latest(), kTimeoutMs);
+  for (std::size_t i = 0; i < highs.size(); ++i) {
+    auto& sample = samples[numbers[i]];
+    const auto promised = questions[numbers[i]].promised;
+    if (highs[i].offset && *highs[i].offset < promised) continue;  // too short for good
+    sample.is_held_back = highs[i].offset.has_value();
+    sample.why = sample.is_held_back
+                     ? sample.where.topic + "-" + std::to_string(sample.where.partition) +
+                           ": an open transaction hides what is behind offset " +
+                           std::to_string(*sample.end) + ", the position is " +
+                           std::to_string(promised)
+                     : why_of(highs[i]);
+    sample.end.reset();
+  }
 }
 
 }  // namespace
@@ -73,30 +108,36 @@ struct LogSampler::Leaders {
   }
 };
 
-LogSampler::LogSampler(kafka::HostClient& client, SerialThread& kafka_thread, EventLoop& loop)
+LogSampler::LogSampler(kafka::HostClient& client, kafka::HostClient& uncommitted,
+                       SerialThread& kafka_thread, EventLoop& loop)
     : client_{client},
+      uncommitted_{uncommitted},
       kafka_thread_{kafka_thread},
       loop_{loop},
       leaders_{std::make_shared<Leaders>()} {}
 
 LogSampler::~LogSampler() = default;
 
-void LogSampler::ends(Partitions partitions, Answer answer) {
+void LogSampler::ends(Questions questions, Answer answer) {
   ask_on(
       kafka_thread_, loop_, lifetime_.token(),
-      [&client = client_, leaders = leaders_, partitions = std::move(partitions)] {
-        auto samples = sample_ends(client, partitions);
+      [&client = client_, &uncommitted = uncommitted_, leaders = leaders_,
+       questions = std::move(questions)] {
+        auto samples = sample_ends(client, partitions_of(questions));
+        judge_short_ones(uncommitted, questions, samples);
         leaders->mark_changes(client, samples);
         return samples;
       },
       [answer = std::move(answer)](const Samples& samples) { answer(samples); });
 }
 
-void LogSampler::lows(Partitions partitions, Answer answer) {
+void LogSampler::lows(Questions questions, Answer answer) {
   ask_on(
       kafka_thread_, loop_, lifetime_.token(),
-      [&client = client_, partitions = std::move(partitions)] {
+      [&client = client_, &uncommitted = uncommitted_, questions = std::move(questions)] {
+        const auto partitions = partitions_of(questions);
         auto samples = sample_ends(client, partitions);
+        judge_short_ones(uncommitted, questions, samples);
         const auto lows = client.offsets(partitions, kafka::LogPoint::earliest(), kTimeoutMs);
         for (std::size_t i = 0; i < samples.size(); ++i) {
           samples[i].low = lows[i].offset;

@@ -90,6 +90,7 @@ class Core {
   // core_status.cpp
   Snapshot snapshot(Milliseconds now) const;
   const SlicerCounts& counts() const { return counts_; }
+  std::int64_t promised_end(TopicPartition tp) const;
   std::size_t in_flight(Slot slot) const {
     return slot < workers_.size() ? workers_[slot].flights.size() : 0;
   }

@@ -91,6 +91,12 @@ WaitReason Core::waits_for(PartitionIndex index, Milliseconds now) const {
   return reason == WaitReason::None ? WaitReason::Credit : reason;
 }
 
+std::int64_t Core::promised_end(TopicPartition tp) const {
+  const PartitionIndex index = index_of(tp);
+  if (index == kNoPartition || partitions_[index].lineage.begins_anew) return 0;
+  return promised_end(partitions_[index]);
+}
+
 bool Core::isolating(Slot slot) const {
   if (slot >= workers_.size() || !workers_[slot].alone_in_flight) return false;
   const auto& flights = workers_[slot].flights;

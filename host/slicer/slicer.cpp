@@ -103,6 +103,9 @@ bool Slicer::isolating(Slot slot) const {
   return core_->isolating(slot);
 }
 
+std::int64_t Slicer::promised_end(TopicPartition tp) const {
+  return core_->promised_end(tp);
+}
 std::size_t Slicer::in_flight(Slot slot) const {
   return core_->in_flight(slot);
 }

@@ -164,6 +164,8 @@ class Slicer {
   Snapshot snapshot(Milliseconds now) const;
   /// Without the partitions: cheap enough for every scrape and tick.
   const SlicerCounts& counts() const;
+  /// How far the partition's log reached once, as far as the job relies on it; 0: on nothing.
+  std::int64_t promised_end(TopicPartition tp) const;
   /// Slices that this slot's worker has been given and has not answered.
   std::size_t in_flight(Slot slot) const;
   /// It runs a part of an isolated slice: its death is a measurement, not a failure (F3.1).

@@ -1,5 +1,6 @@
 // Where a job starts on a real broker, and when it refuses to: store and group contradict each
 // other in each way that slicer.md S4 names, and `--from` decides.
+#include "broker/log_shapes.hpp"
 #include "broker/real_product.hpp"
 
 namespace sluice::tests {
@@ -48,6 +49,30 @@ class DeliveredTen : public RealProduct {
 };
 
 }  // namespace
+
+TEST_CASE("a group ahead of an open transaction, as Kafka Connect reads, is no new topic (S2, F5)",
+          "[broker]") {
+  RealProduct kafka;
+  const auto topic = kafka.RealKafka::topic("ahead");
+  const auto producer = kafka.producer({}, {.transactional_id = topic});
+  transaction(*producer, topic, 10, true);
+  await_end(kafka, topic, 11);
+  ok(producer->begin(kTimeoutMs));
+  for (int i = 0; i < 10; ++i) send(*producer, topic, "k", "open");
+  ok(producer->flush(kTimeoutMs));
+  kafka.move_group(topic, 21);
+  const auto run = kafka.run(kafka.ledger_job(topic, ""));
+  REQUIRE(test::eventually([&] { return says(*run, topic + "-0 starts at 21 (group)"); }));
+  // Longer than a log must look too short before it is believed to be (F5).
+  CHECK_FALSE(test::eventually([&] { return !kafka.ledger().empty(); }, std::chrono::seconds{8}));
+  CHECK_FALSE(says(*run, "deleted and created again"));
+  CHECK(says(*run, "an open transaction hides"));
+  ok(producer->commit(kTimeoutMs));
+  kafka.fill(topic, 3);
+  REQUIRE(test::eventually([&] { return kafka.times().size() == 3; }));
+  CHECK(kafka.times().begin()->first == 22);
+  CHECK(run->stop() == 0);
+}
 
 TEST_CASE("a lost store refuses to start with exit 78, naming --from, and group goes on (S4)",
           "[broker]") {
