@@ -149,7 +149,7 @@ std::unique_ptr<EventLoop::Watch> EventLoop::after(std::chrono::microseconds del
   return std::make_unique<OwnedWatch<TimerSource>>(std::move(source));
 }
 
-std::unique_ptr<EventLoop::Watch> EventLoop::on_signals(std::initializer_list<int> signals,
+std::unique_ptr<EventLoop::Watch> EventLoop::on_signals(const std::vector<int>& signals,
                                                         std::function<void(int)> arrived) {
   auto source = std::make_shared<SignalSource>(reactor_->context, std::move(arrived));
   for (const int signal : signals) source->signals.add(signal);

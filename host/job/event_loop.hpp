@@ -9,8 +9,8 @@
 
 #include <chrono>
 #include <functional>
-#include <initializer_list>
 #include <memory>
+#include <vector>
 
 namespace boost::asio {
 class io_context;
@@ -52,7 +52,7 @@ class EventLoop {
   [[nodiscard]] std::unique_ptr<Watch> after(std::chrono::microseconds delay, Callback fire);
 
   /// Calls `arrived(signal)` for each of these signals instead of their default action.
-  [[nodiscard]] std::unique_ptr<Watch> on_signals(std::initializer_list<int> signals,
+  [[nodiscard]] std::unique_ptr<Watch> on_signals(const std::vector<int>& signals,
                                                   std::function<void(int)> arrived);
 
   /// What runs underneath, for those that bring their own Asio operations (host/rest). They must be

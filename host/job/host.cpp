@@ -30,6 +30,17 @@ void keep_large_buffers_out_of_the_heap() {
   ::mallopt(M_MMAP_THRESHOLD, kOwnPagesFrom);
 }
 
+/// As nohup and the shells say it: who starts us with a signal ignored wants it ignored.
+std::vector<int> stopping_signals() {
+  std::vector<int> signals;
+  for (const int signal : kStopSignals) {
+    struct sigaction now {};
+    const bool is_known = ::sigaction(signal, nullptr, &now) == 0;
+    if (signal == SIGTERM || !is_known || now.sa_handler != SIG_IGN) signals.push_back(signal);
+  }
+  return signals;
+}
+
 }  // namespace
 
 Result<std::filesystem::path> find_worker_executable() {
@@ -134,7 +145,7 @@ void Host::watch_clients() {
   // What starts, ends of commits and looks of users leave holes in the heap, some MB with 10,000
   // partitions: glibc gives back nothing below its top unless it is asked.
   watches_.push_back(loop_.every(kTrimPeriod, [] { ::malloc_trim(0); }));
-  watches_.push_back(loop_.on_signals(kStopSignals, [this](int) { stop(); }));
+  watches_.push_back(loop_.on_signals(stopping_signals(), [this](int) { stop(); }));
 }
 
 void Host::poll(kafka::HostClient& client) {

@@ -78,8 +78,9 @@ class Host {
 
   enum class Until { JobsEnded, Stopped };
   /// Serves until every job has ended (or, with Stopped, until stop() and then every job's end).
-  /// SIGINT, SIGTERM and SIGHUP are stop(); a second one changes nothing, and from the end of the
-  /// Host on they are blocked in its thread: what is left to do then is to leave.
+  /// SIGTERM is stop(), and so are SIGINT and SIGHUP unless the process was started with them
+  /// ignored; a second one changes nothing, and from the end of the Host on they are blocked in its
+  /// thread: what is left to do then is to leave.
   void run(Until until);
   /// Every job drains.
   void stop();

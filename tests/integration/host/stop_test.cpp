@@ -54,6 +54,22 @@ TEST_CASE("SIGTERM again and again, to the very end, changes nothing of the exit
   }
 }
 
+TEST_CASE("a host whose SIGHUP is ignored, as under nohup, outlives its terminal", "[stop]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  const auto job = kafka.job("archive", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n");
+  std::vector<std::string> command{"/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh"};
+  for (auto& word : kafka.run_command(job)) command.push_back(std::move(word));
+  Program run{command, kafka.folder().path() / "nohup"};
+  REQUIRE(eventually([&] { return run.err().find("starts at 0") != std::string::npos; }));
+  run.signal(SIGHUP);
+  CHECK_FALSE(eventually([&] { return !run.running(); }, std::chrono::seconds{1}));
+  kafka.produce("orders", 0, 5);
+  CHECK(eventually([&] { return kafka.deliveries().size() == 5; }));
+  INFO(run.err());
+  CHECK(run.stop() == 0);
+}
+
 TEST_CASE("a sink that hangs at SIGTERM costs the stop timeout, not the slice (B25)", "[stop]") {
   JobFixture kafka;
   kafka.topic("orders", 1);
