@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
@@ -18,6 +19,8 @@ constexpr Milliseconds kLockPatience{30'000};
 /// their connections; brokers that do not answer must not hold it up.
 constexpr Milliseconds kKafkaPatience{500};
 constexpr Milliseconds kTrimPeriod{10'000};
+/// Above it nothing is gained, and some kernels have billions.
+constexpr rlim_t kDescriptorsMax = 1U << 20U;
 constexpr int kOwnPagesFrom = 128 * 1024;
 
 constexpr std::initializer_list<int> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
@@ -28,6 +31,17 @@ constexpr std::initializer_list<int> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 /// and gives them back.
 void keep_large_buffers_out_of_the_heap() {
   ::mallopt(M_MMAP_THRESHOLD, kOwnPagesFrom);
+}
+
+/// A worker costs the host some eight descriptors, and each Kafka client one per broker. The soft
+/// limit, 1,024 nearly everywhere, is for programs that use select().
+void take_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min(limit.rlim_max, kDescriptorsMax);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// As nohup and the shells say it: who starts us with a signal ignored wants it ignored.
@@ -62,6 +76,7 @@ Result<std::unique_ptr<Host>> Host::open(const HostOptions& options, const Clock
   // A file at the limit of its size is a write that fails, like a full disk, not the host's end.
   ::signal(SIGXFSZ, SIG_IGN);
   keep_large_buffers_out_of_the_heap();
+  take_all_descriptors();
   auto lock = state::DirectoryLock::acquire(
       options.state_dir, kLockPatience, [&log](const std::string& holders) {
         log.warning("state directory is held by " + holders + "; waiting for them to be gone");

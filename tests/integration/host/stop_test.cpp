@@ -70,6 +70,24 @@ TEST_CASE("a host whose SIGHUP is ignored, as under nohup, outlives its terminal
   CHECK(run.stop() == 0);
 }
 
+TEST_CASE("a host takes as many descriptors as it may have, not only those it starts with",
+          "[stop]") {
+  constexpr int kWorkers = 12;
+  JobFixture kafka;
+  kafka.topic("orders", kWorkers);
+  for (int partition = 0; partition < kWorkers; ++partition) kafka.produce("orders", partition, 5);
+  const auto job = kafka.job("archive",
+                             "connector.class = \"ledger\"\ntopics = [\"orders\"]\n"
+                             "mode = \"once\"\ntasks.max = 12\n");
+  std::vector<std::string> command{"/bin/sh", "-c", "ulimit -Sn 80; exec \"$@\"", "sh"};
+  for (auto& word : kafka.run_command(job)) command.push_back(std::move(word));
+  Program run{command, kafka.folder().path() / "few"};
+  CHECK(run.wait() == 0);
+  INFO(run.err());
+  CHECK(run.err().find("Too many open files") == std::string::npos);
+  CHECK(kafka.deliveries().size() == 5 * kWorkers);
+}
+
 TEST_CASE("a sink that hangs at SIGTERM costs the stop timeout, not the slice (B25)", "[stop]") {
   JobFixture kafka;
   kafka.topic("orders", 1);
