@@ -124,6 +124,9 @@ TEST_CASE("under park the slice of a poison record is passed, on record, also ov
     REQUIRE(eventually([&] {  // on record
       return kafka.sluice_job({"gaps", "archive"}).out.find("parked") != std::string::npos;
     }));
+    // A record that has acted once does not do so again: the next host must not be the first.
+    REQUIRE(eventually(
+        [&] { return std::distance(std::filesystem::directory_iterator{marks}, {}) == 2; }));
     run->kill();
   }
   const auto run = kafka.run(job);
