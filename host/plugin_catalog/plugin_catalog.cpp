@@ -202,7 +202,12 @@ Result<std::vector<PluginProblem>> PluginCatalog::validate(
 }
 
 Result<fs::path> PluginCatalog::pin(const PluginFile& file) {
-  const auto folder = options_.state_dir / "plugins" / file.sha256;
+  // Workers take no name that depends on where a process stands.
+  std::error_code error;
+  const auto state_dir = fs::absolute(options_.state_dir, error);
+  if (error)
+    return Error{ErrorCode::Io, "pin: " + options_.state_dir.string() + ": " + error.message()};
+  const auto folder = state_dir / "plugins" / file.sha256;
   auto pinned = folder / file.path.filename();
   const auto digest = worker::sha256_of_file(pinned.string());
   if (digest && *digest == file.sha256) return pinned;
@@ -211,7 +216,6 @@ Result<fs::path> PluginCatalog::pin(const PluginFile& file) {
   SLUICE_TRY(write_durably(staged, read_text(file.path), 0500));
   const auto copied = worker::sha256_of_file(staged.string());
   if (!copied) return copied.error();
-  std::error_code error;
   if (*copied != file.sha256) {
     fs::remove(staged, error);
     return Error{ErrorCode::Plugin, "pin: " + file.path.string() +

@@ -157,6 +157,25 @@ TEST_CASE("a plugin that refuses its configuration at start fails the job with i
   CHECK(reason.find("/proc/nowhere") != std::string::npos);
 }
 
+TEST_CASE("folders are named from where the user stands", "[run]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 5);
+  const auto job = kafka.job("archive", kOnceLedger);
+  const auto& folder = kafka.folder().path();
+  std::vector<std::string> command{"/bin/sh", "-c", "cd \"$1\"; shift; exec \"$@\"", "sh",
+                                   folder.string()};
+  for (auto& word : kafka.run_command(job)) {
+    if (word == kafka.state_dir().string()) word = kafka.state_dir().filename().string();
+    command.push_back(std::move(word));
+  }
+  Program run{command, folder / "here"};
+  const int ended = run.wait();
+  INFO(run.err());
+  CHECK(ended == 0);
+  CHECK(kafka.deliveries().size() == 5);
+}
+
 TEST_CASE("an unknown plugin is refused with the nearest name", "[run]") {
   JobFixture kafka;
   const auto run =
