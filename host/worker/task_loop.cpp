@@ -26,6 +26,8 @@ constexpr std::size_t kAwakePartitionsMax = 256;
 constexpr std::int64_t kLookIntervalUs = 16;
 /// First delay before a call is repeated; doubles to errors.retry.delay.max.ms (slicer.md 4).
 constexpr std::int64_t kRetryDelayUs = 100 * kUsPerMs;
+/// The longest pause that a plugin gets (abi.h): what an outside system names may be any number.
+constexpr std::int64_t kRetryAfterMaxMs = 900'000;
 
 }  // namespace
 
@@ -436,7 +438,8 @@ std::int64_t TaskLoop::retry_delay_us(std::uint32_t attempt, std::int64_t retry_
   // Workers of one job lose their database in the same moment, and must not come back in one.
   const auto jittered_us =
       static_cast<std::int64_t>(static_cast<double>(delay_us) * (0.75 + 0.5 * random_.fraction()));
-  return std::max(std::min(jittered_us, max_us), retry_after_ms * kUsPerMs);
+  return std::max(std::min(jittered_us, max_us),
+                  std::min(retry_after_ms, kRetryAfterMaxMs) * kUsPerMs);
 }
 
 Verdict TaskLoop::wait(const PluginFailure& failure, Attempts& attempts, std::int64_t timeout_ms) {

@@ -233,7 +233,7 @@ struct sluice_error {
   int32_t code;           /* the plugin's own (errno, HTTP status), 0 = none: shown, not judged */
   sluice_bytes message;   /* what failed: which thing: why; what to do */
   sluice_bytes key;       /* CONFIG: the configuration key; else {NULL, 0} */
-  int64_t retry_after_ms; /* RETRY: wait at least so long; -1 = the host's own back-off */
+  int64_t retry_after_ms; /* RETRY: wait so long, at most 15 min; -1 = the host's own back-off */
 };
 
 /* ------------------------------------------------------------------------------ configuration ---

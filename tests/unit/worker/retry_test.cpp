@@ -1,5 +1,6 @@
 // RETRY and NOT_CONNECTED: what is called again, how long, and what ends the waiting.
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "unit/worker/task_world.hpp"
 
@@ -63,6 +64,22 @@ TEST_CASE("a plugin's retry_after is honoured over the host's own back-off", "[w
   const std::int64_t begun_us = world.now_us();
   world.run();
   CHECK(world.now_us() - begun_us >= 30 * kSecondUs);
+}
+
+TEST_CASE("after a quarter of an hour a plugin is asked again, whatever retry_after it had named",
+          "[worker]") {
+  TaskWorld world;
+  world.source.log(0).append(1);
+  world.plugin.answers["put"] = {SLUICE_RETRY};
+  world.plugin.retry_after_ms =
+      GENERATE(std::int64_t{9'000'000'000'000'000}, std::numeric_limits<std::int64_t>::max());
+  CAPTURE(world.plugin.retry_after_ms);
+  world.then([&] { world.slice(1, 0, 0, 1); });
+  const std::int64_t begun_us = world.now_us();
+  world.run();
+  CHECK(world.outcomes() == Texts{"DONE 1 @1"});
+  CHECK(world.now_us() - begun_us >= 900 * kSecondUs);
+  CHECK(world.now_us() - begun_us <= 901 * kSecondUs);
 }
 
 TEST_CASE("the delay between attempts stops growing at errors.retry.delay.max.ms", "[worker]") {
