@@ -22,11 +22,6 @@ bool is_fault(int signal_number) {
   return false;
 }
 
-bool in_plugin(ipc::Phase phase) {
-  return phase == ipc::Phase::Process || phase == ipc::Phase::Put || phase == ipc::Phase::Flush ||
-         phase == ipc::Phase::State;
-}
-
 std::string signal_name(int number) {
   const char* abbreviation = ::sigabbrev_np(number);
   return abbreviation != nullptr ? std::string{"SIG"} + abbreviation
@@ -131,6 +126,11 @@ Expected expected(const std::optional<ipc::Pulse>& pulse, Workload workload, boo
 }
 
 }  // namespace
+
+bool in_plugin(ipc::Phase phase) {
+  return phase == ipc::Phase::Process || phase == ipc::Phase::Put || phase == ipc::Phase::Flush ||
+         phase == ipc::Phase::State;
+}
 
 bool same_call(const ipc::Pulse& before, const ipc::Pulse& now) {
   return before.phase == now.phase && before.slice_id == now.slice_id &&

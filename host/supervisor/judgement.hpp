@@ -57,4 +57,7 @@ struct LastWords {
 
 Accusation judge(const LastWords& words);
 
+/// The plugin's own code runs: what the process does then is the plugin's doing.
+bool in_plugin(ipc::Phase phase);
+
 }  // namespace sluice::supervisor

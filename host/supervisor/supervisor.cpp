@@ -172,8 +172,9 @@ void Supervisor::exited(Slot slot, std::uint64_t incarnation, ExitStatus status,
   words.asked_to_stop = worker->stop_sent;
   words.kafka = kafka_;
   Accusation accusation = judge(words);
-  const bool configuration =
-      status.kind == ExitStatus::Kind::Exited && status.code == kExitConfiguration;
+  // A worker leaves with this code between calls; in one it is the plugin that ended the process.
+  const bool configuration = status.kind == ExitStatus::Kind::Exited &&
+                             status.code == kExitConfiguration && !in_plugin(accusation.phase);
   if (configuration && !failed_) {
     failed_ = true;
     actions.emplace_back(

@@ -49,6 +49,27 @@ TEST_CASE("a worker killed with SIGKILL costs no record, and its neighbour keeps
   CHECK(run->err().find("worker is gone") != std::string::npos);
 }
 
+TEST_CASE(
+    "a plugin that ends its process says nothing of the configuration, whatever the exit code",
+    "[kill]") {
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  kafka.produce("orders", 0, 5);
+  kafka.produce_value("orders", 0, "exit:78");
+  const auto marks = kafka.folder().path() / "marks";
+  std::filesystem::create_directories(marks);
+  const auto run =
+      kafka.run(kafka.job("archive",
+                          "mode = \"once\"\nconnector.class = \"fault\"\ntopics = [\"orders\"]\n"
+                          "once.folder = \"" +
+                              marks.string() + "\"\n"));
+  const int ended = run->wait();
+  INFO(run->err());
+  CHECK(ended == 0);
+  CHECK(kafka.deliveries().size() == 6);
+  CHECK(run->err().find("exit code 78") != std::string::npos);
+}
+
 TEST_CASE("a worker that dies in the middle of a line is named within 2 s, its slice goes to"
           " another worker, and every line parses (B15 b)",
           "[kill]") {
