@@ -164,8 +164,9 @@ Result<Handle<rd_kafka_t>> make_client(rd_kafka_type_t type, Owned<rd_kafka_conf
   char reason[kReasonBytes] = {};
   rd_kafka_t* client = rd_kafka_new(type, conf.get(), reason, sizeof reason);
   if (client == nullptr) {
-    return Error{ErrorCode::Configuration, std::string{"kafka client: not made: "} + reason +
-                                               "; correct the [kafka] properties"};
+    return Error{ErrorCode::Configuration,
+                 std::string{"kafka client: not made: "} + reason +
+                     "; correct [kafka] of the host, or consumer.override.* of the job"};
   }
   static_cast<void>(conf.release());  // the client's now
   return Handle<rd_kafka_t>{client};

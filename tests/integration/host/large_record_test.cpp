@@ -128,6 +128,7 @@ TEST_CASE("a receive limit below the fetch limits is refused, naming both (B11)"
   CHECK(run->wait(std::chrono::seconds{30}) == 78);
   CHECK(run->err().find("receive.message.max.bytes") != std::string::npos);
   CHECK(run->err().find("fetch.max.bytes") != std::string::npos);
+  CHECK(run->err().find("consumer.override.* of the job") != std::string::npos);  // where it stands
 }
 
 TEST_CASE("a processor's result of 12 MB reaches the sink whole (B11)", "[run]") {
