@@ -18,6 +18,8 @@ constexpr Milliseconds kCommitPatience{3000};
 /// How long a job that was told to end, and whose workers are gone, waits for the state store to
 /// take something.
 constexpr Milliseconds kStorePatience{3000};
+/// With all brokers away it is all partitions; status shows one of them.
+constexpr std::size_t kUnansweredMax = 100;
 
 }  // namespace
 
@@ -264,8 +266,12 @@ void JobRuntime::ends_sampled(const std::vector<LogSampler::Sample>& samples) {
   for (const auto& sample : samples) {
     const auto tp = tp_of(sample.where);
     if (sample.end) {
+      unanswered_.erase(sample.where);
       slicer_->end_observed(tp, *sample.end, sample.leader, now());
     } else {
+      if (!sample.is_held_back && unanswered_.size() < kUnansweredMax) {
+        unanswered_[sample.where] = sample.why;
+      }
       (sample.is_held_back ? held_back_ : kafka_problem_) = sample.why;
       slicer_->sample_failed(tp, now());
     }
@@ -491,7 +497,11 @@ JobStatus JobRuntime::status() const {
   for (const auto& problem : topic_problems_) {
     status.waiting.push_back("topic " + problem.topic + ": " + problem.why);
   }
-  if (!kafka_problem_.empty()) status.waiting.push_back("kafka: " + kafka_problem_);
+  if (!kafka_problem_.empty()) {
+    status.waiting.push_back("kafka: " + kafka_problem_);
+  } else if (!unanswered_.empty()) {
+    status.waiting.push_back("kafka: " + unanswered_.begin()->second);
+  }
   if (!held_back_.empty()) status.waiting.push_back(held_back_);
   for (const auto& [slot, problem] : chain_problems_) {
     status.waiting.push_back("worker " + std::to_string(slot) + ": " + problem);

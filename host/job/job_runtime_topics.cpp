@@ -43,7 +43,9 @@ bool JobRuntime::learn_topic(const std::string& topic) {
 /// prove the contrary.
 void JobRuntime::note_absent_topics(const std::vector<TopicSighting>& sightings) {
   for (const auto& sighting : sightings) {
-    if (!sighting.partitions) absent_topics_.insert(sighting.topic);
+    if (sighting.partitions) continue;
+    absent_topics_.insert(sighting.topic);
+    std::erase_if(unanswered_, [&](const auto& one) { return one.first.topic == sighting.topic; });
   }
 }
 

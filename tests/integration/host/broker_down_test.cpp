@@ -135,4 +135,38 @@ TEST_CASE(
   require_each_once(kafka, 40);
 }
 
+TEST_CASE(
+    "a partition whose broker is down is told, and costs another's hanging record no verdict (F2)",
+    "[broker_down]") {
+  JobFixture kafka{2};
+  for (const auto* topic : {"orders", "bills"}) kafka.topic(topic, 1);
+  must(kafka.cluster().set_leader("orders", 0, 1));
+  must(kafka.cluster().set_leader("bills", 0, 2));
+  must(kafka.cluster().set_coordinator("connect-tail", 1));
+  kafka.produce("orders", 0, 10);
+  const auto run = kafka.run(kafka.job(
+      "tail",
+      "connector.class = \"fault\"\ntopics = [\"orders\", \"bills\"]\ntasks.max = 2\n"
+      "slice.on.failure = \"isolate\"\ntask.call.timeout.ms = 1000\nslice.max.records = 10\n"));
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 10; }));
+  must(kafka.cluster().set_down(2));
+  const auto is_told = [&] {
+    return kafka.sluice_job({"show", "tail"}).out.find("waiting: kafka: bills-0: ") !=
+           std::string::npos;
+  };
+  REQUIRE(eventually(is_told));
+  kafka.produce("orders", 0, 14);
+  kafka.produce_value("orders", 0, "hang");
+  kafka.produce("orders", 0, 30);
+  const bool went_on =
+      eventually([&] { return kafka.deliveries().size() == 54; }, std::chrono::seconds{60});
+  INFO(run->err());
+  CHECK(went_on);
+  CHECK(kafka.sluice_job({"gaps", "tail"}).out.find("orders-0\t24..25\tpoison") !=
+        std::string::npos);
+  CHECK(is_told());
+  must(kafka.cluster().set_up(2));
+  CHECK(eventually([&] { return !is_told(); }));
+}
+
 }  // namespace sluice::test
