@@ -262,21 +262,19 @@ void JobRuntime::sample(const slicer::Actions& actions) {
 
 void JobRuntime::ends_sampled(const std::vector<LogSampler::Sample>& samples) {
   kafka_problem_.clear();
-  held_back_.clear();
+  std::string held_back;
   for (const auto& sample : samples) {
     const auto tp = tp_of(sample.where);
     if (sample.end) {
       unanswered_.erase(sample.where);
       slicer_->end_observed(tp, *sample.end, sample.leader, now());
     } else {
-      if (!sample.is_held_back && unanswered_.size() < kUnansweredMax) {
-        unanswered_[sample.where] = sample.why;
-      }
-      (sample.is_held_back ? held_back_ : kafka_problem_) = sample.why;
+      if (unanswered_.size() < kUnansweredMax) unanswered_[sample.where] = sample.why;
+      (sample.is_held_back ? held_back : kafka_problem_) = sample.why;
       slicer_->sample_failed(tp, now());
     }
   }
-  if (!held_back_.empty()) log_.limited(log::Level::Warning, "kafka.transaction", held_back_);
+  if (!held_back.empty()) log_.limited(log::Level::Warning, "kafka.transaction", held_back);
   if (!kafka_problem_.empty()) {
     log_.limited(log::Level::Warning, "kafka.ends", "end offsets: " + kafka_problem_);
   }
@@ -502,7 +500,6 @@ JobStatus JobRuntime::status() const {
   } else if (!unanswered_.empty()) {
     status.waiting.push_back("kafka: " + unanswered_.begin()->second);
   }
-  if (!held_back_.empty()) status.waiting.push_back(held_back_);
   for (const auto& [slot, problem] : chain_problems_) {
     status.waiting.push_back("worker " + std::to_string(slot) + ": " + problem);
   }

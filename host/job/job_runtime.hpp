@@ -185,7 +185,6 @@ class JobRuntime final : private WorkerEvents {
   std::vector<TopicProblem> topic_problems_;
   std::string kafka_problem_;
   std::map<kafka::TopicPartition, std::string> unanswered_;  ///< why their ends are not known
-  std::string held_back_;                                    ///< by an open transaction (F5)
   std::string group_problem_;                                ///< others live in the group (S3)
   std::map<std::uint32_t, std::string> chain_problems_;  ///< by slot: why its plugins do not start
   bool first_start_ = true;                              ///< the store knew no partition of the job

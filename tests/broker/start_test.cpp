@@ -67,6 +67,9 @@ TEST_CASE("a group ahead of an open transaction, as Kafka Connect reads, is no n
   CHECK_FALSE(test::eventually([&] { return !kafka.ledger().empty(); }, std::chrono::seconds{8}));
   CHECK_FALSE(says(*run, "deleted and created again"));
   CHECK(says(*run, "an open transaction hides"));
+  CHECK(kafka.sluice_job({"show", topic})
+            .out.find("waiting: kafka: " + topic + "-0: an open transaction hides") !=
+        std::string::npos);
   ok(producer->commit(kTimeoutMs));
   kafka.fill(topic, 3);
   REQUIRE(test::eventually([&] { return kafka.times().size() == 3; }));
