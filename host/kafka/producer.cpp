@@ -17,9 +17,14 @@ constexpr std::size_t kBulkRecordsMax = 10'000;
 
 Properties producer_defaults(const ProducerOptions& options) {
   Properties defaults{
-      {"enable.idempotence", "true"},    {"linger.ms", "5"},
+      {"enable.idempotence", "true"},
+      {"linger.ms", "5"},
+      // More than one, and 2.0.2 loses a refused request's records and calls them delivered: the
+      // next one was taken, so it believes that they had been as well.
+      {"max.in.flight", "1"},
       {"partitioner", "murmur2_random"},  // the same partition for a key as Java's producer
-      {"socket.nagle.disable", "true"},  {"log.queue", "true"},
+      {"socket.nagle.disable", "true"},
+      {"log.queue", "true"},
   };
   if (!options.transactional_id.empty()) {
     defaults.emplace_back("transactional.id", options.transactional_id);

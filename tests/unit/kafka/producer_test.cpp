@@ -35,6 +35,31 @@ TEST_CASE("a bulk goes through a queue that is smaller than it, complete and in 
   CHECK(read_until(*reader, partition, at_eof).values == values);
 }
 
+// A real broker takes any first sequence number of a producer that it does not know: where it has
+// refused the first request, because it is only about to lead the partition, and taken the second,
+// the first one sent again is out of sequence, and 2.0.2 believes it written.
+TEST_CASE("what follows a refused request waits until that is written", "[kafka]") {
+  constexpr int kProduceApi = 0;
+  constexpr int kNotLeader = 6;
+  MockKafka kafka;
+  kafka.create("t");
+  const auto producer =
+      value_of(Producer::create(with_overrides(kafka.properties(), {{"batch.num.messages", "1"}})));
+  kafka.cluster.push_request_errors(kProduceApi, kNotLeader, 1);
+  std::vector<std::string> values;
+  for (int i = 0; i < 20; ++i) values.push_back(std::to_string(i));
+  for (const auto& value : values) {
+    OutRecord record;
+    record.value = bytes_of(value);
+    record.partition = 0;
+    ok(producer->produce("t", record));
+  }
+  ok(producer->flush(kTimeoutMs));
+  const auto reader = kafka.reader();
+  auto& partition = *value_of(reader->open("t", 0, 0, 0));
+  CHECK(read_until(*reader, partition, at_eof).values == values);
+}
+
 TEST_CASE("single records wait for room in a full queue instead of being dropped", "[kafka]") {
   MockKafka kafka;
   kafka.create("t");
