@@ -26,7 +26,8 @@ constexpr std::array kHostKeys = std::to_array<BoundKey<HostConfig>>({
 
     {{.name = "state.dir",
       .group = Group::Folders,
-      .fallback_note = "$STATE_DIRECTORY, else /var/lib/sluice",
+      .fallback_note = "$STATE_DIRECTORY, else /var/lib/sluice; with `sluice run` and no host file "
+                       "$XDG_STATE_HOME/sluice, else ~/.local/state/sluice",
       .doc = "Frontiers, slice records, pinned plugins. One host at a time.",
       .example = "/var/lib/sluice"},
      &HostConfig::state_dir},
@@ -34,8 +35,8 @@ constexpr std::array kHostKeys = std::to_array<BoundKey<HostConfig>>({
       .group = Group::Folders,
       .type = List,
       .fallback_note = "none",
-      .doc = "Plugin folders that are searched before /usr/local/lib/sluice/plugins and "
-             "/usr/lib/sluice/plugins.",
+      .doc = "Plugin folders that are searched before ../plugins, seen from the folder of `sluice` "
+             "(a build's), /usr/local/lib/sluice/plugins and /usr/lib/sluice/plugins.",
       .example = "/opt/sluice/plugins"},
      &HostConfig::plugin_path},
     {{.name = "jobs.dir",
@@ -69,14 +70,15 @@ constexpr std::array kHostKeys = std::to_array<BoundKey<HostConfig>>({
       .type = Choice,
       .fallback = "info",
       .choices = "debug|info|warning|error",
-      .doc = "The least level that is written."},
+      .doc = "The least level that `sluice host` writes. `sluice run` writes warnings and errors, "
+             "with --verbose info as well."},
      kChoice<LogLevel, &HostConfig::log_level>},
     {{.name = "log.format",
       .group = Group::Log,
       .type = Choice,
       .fallback = "auto",
       .choices = "auto|text|journald",
-      .doc = "auto: journald's under systemd, else text with times."},
+      .doc = "auto: journald's under systemd, else text with times. `sluice run` has auto."},
      kChoice<LogFormat, &HostConfig::log_format>},
 
     {{.name = "slices.per.second.max",

@@ -80,7 +80,7 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .honoured = kNoValue, .doc = "Turns the predicate round.", .example = "false"},
      std::monostate{}},
     {{.name = "transforms.NAME.*", .group = Group::Chain, .origin = Connect,
-      .doc = "The processor's own keys: `sluice plugin describe TYPE`.", .example = "1000"},
+      .doc = "The processor's own keys: `sluice-worker --describe FILE`.", .example = "1000"},
      std::monostate{}},
     {{.name = "predicates", .group = Group::Chain, .origin = Connect, .type = List,
       .honoured = kNoValue,
@@ -222,7 +222,8 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
 
     {{.name = "errors.deadletterqueue.topic.name", .group = Group::DeadLetters, .origin = Connect,
       .doc = "Where errant records go, written and acknowledged before their offsets are passed. "
-             "Without it they are only counted. Needs errors.tolerance = all.",
+             "Without it they are only counted. Needs errors.tolerance = all or slice.on.failure = "
+             "isolate.",
       .example = "orders-dlq"},
      &JobConfig::errors_deadletterqueue_topic_name},
     {{.name = "errors.deadletterqueue.topic.replication.factor", .group = Group::DeadLetters,

@@ -178,7 +178,7 @@ std::string key_reference() {
          "A duration is an integer (milliseconds) or a number with ms, s, m, h or d; a size is an "
          "integer\n(bytes) or a number with KiB, MiB or GiB. Keys marked *not supported yet* are "
          "refused until they are built.\nAll keys of a job that are not named here belong to its "
-         "sink: `sluice plugin describe NAME`.\n\n"
+         "sink: `sluice-worker --describe FILE`.\n\n"
          "## A job: jobs.d/NAME.toml, .json or .properties\n" +
          tables_of(specs_of(job_keys())) + "\n## The host: sluice.toml\n" +
          tables_of(specs_of(host_keys()));
