@@ -26,7 +26,7 @@ void print_help(std::ostream& out) {
         << '\n';
   }
   out << "\n`sluice COMMAND --help` shows a command's options and an example.\n"
-         "Exit codes: 0 ok, 1 failed or completed with gaps, 2 usage, 70 and 71 internal,\n"
+         "Exit codes: 0 ok, 1 failed or completed with gaps, 2 usage, 70 internal,\n"
          "75 try again, 78 configuration.\n";
 }
 

@@ -124,7 +124,7 @@ int run_host(const std::vector<std::string>& arguments) {
                  "out; the other jobs run.\n\n"
               << options
               << "\nExample: sluice host --config /etc/sluice/sluice.toml --check\n"
-                 "Exit codes: 0 drained, 78 configuration.\n";
+                 "Exit codes: 0 drained or checked, 1 failed, 2 usage, 78 configuration.\n";
     return kExitOk;
   }
   return run_with(values["config"].as<std::string>(), values.contains("check"));

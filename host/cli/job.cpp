@@ -150,7 +150,8 @@ void recover_options(po::options_description& options) {
       ("slices", po::value<std::string>()->default_value("parked"),
        "parked|pending|all; pending: left unfinished when a reset passed them")  //
       ("dry-run", "tell which slices it would be, and end")                      //
-      ("accept-reorder", "recovered records come late, also where a sink may mind");
+      ("accept-reorder",
+       "recovered records come late, also where a sink may mind; nothing asks for it yet");
 }
 
 int recover(const JobCall& call) {

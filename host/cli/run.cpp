@@ -39,7 +39,8 @@ po::options_description described() {
       ("plugin-path", po::value<std::vector<std::string>>()->composing(),
        "folder with plugins, searched first; may be repeated")  //
       ("state-dir", po::value<std::string>(),
-       "where the job's state lives (default: $XDG_STATE_HOME/sluice)")  //
+       "where the job's state lives (default: state.dir of --config, else "
+       "$XDG_STATE_HOME/sluice, else ~/.local/state/sluice)")  //
       ("from", po::value<std::string>(),
        "start at frontier|group|earliest|latest|TIME instead of where the job stood")  //
       ("dry-run", "check the job, print what would run, and end")                      //
@@ -55,8 +56,8 @@ constexpr char kHelp[] =
     "A job goes on where it stood: its state is kept in the state directory.\n\n";
 constexpr char kExample[] =
     "\nExample: sluice run orders.toml --once --bootstrap-servers localhost:9092\n"
-    "Exit codes: 0 completed or drained, 1 failed or completed with gaps, 75 try again,\n"
-    "78 configuration.\n";
+    "Exit codes: 0 completed or drained, 1 failed or completed with gaps, 2 usage,\n"
+    "75 try again, 78 configuration.\n";
 
 Result<RunOptions> parse(const po::variables_map& values) {
   RunOptions options;
