@@ -13,7 +13,8 @@ inline constexpr int kDoorbellToHostFd = 7;
 inline constexpr int kLogPipeFd = 8;        ///< the worker's own log lines; non-blocking
 inline constexpr int kHostAlivePipeFd = 9;  ///< end of file = the host is gone
 inline constexpr int kStateLockFd = 10;     ///< keeps the state directory's lock while we live (S8)
-inline constexpr int kFirstClosedFd = 11;
+inline constexpr int kExecutableFd = 11;  ///< what was started, if by descriptor: closed at once
+inline constexpr int kFirstClosedFd = 12;
 
 /// The four that make a channel. Plain numbers: who owns them is said where they are passed.
 struct WorkerFds {

@@ -1,10 +1,12 @@
 #include "host/job/host.hpp"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -86,23 +88,27 @@ Result<std::unique_ptr<Host>> Host::open(const HostOptions& options, const Clock
   if (!store) return store.error();
   auto alive = supervisor::create_host_alive_pipe();
   if (!alive) return alive.error();
+  ipc::OwnedFd worker{::open(options.worker_executable.c_str(), O_PATH | O_CLOEXEC)};
+  if (!worker) return io_error("open worker executable", options.worker_executable.string(), errno);
   auto committed = kafka::HostClient::create(options.kafka, kafka::IsolationLevel::ReadCommitted);
   if (!committed) return committed.error();
   auto uncommitted =
       kafka::HostClient::create(options.kafka, kafka::IsolationLevel::ReadUncommitted);
   if (!uncommitted) return uncommitted.error();
-  return std::unique_ptr<Host>{new Host{options, clock, std::move(log), *std::move(lock),
-                                        *std::move(store), *std::move(committed),
-                                        *std::move(uncommitted), *std::move(alive)}};
+  return std::unique_ptr<Host>{new Host{
+      options, clock, std::move(log), *std::move(lock), *std::move(store), *std::move(committed),
+      *std::move(uncommitted), *std::move(alive), std::move(worker)}};
 }
 
 Host::Host(const HostOptions& options, const Clock& clock, log::Logger log,
            state::DirectoryLock lock, std::unique_ptr<state::StateStore> store,
            std::unique_ptr<kafka::HostClient> read_committed,
-           std::unique_ptr<kafka::HostClient> read_uncommitted, supervisor::HostAlivePipe alive)
+           std::unique_ptr<kafka::HostClient> read_uncommitted, supervisor::HostAlivePipe alive,
+           ipc::OwnedFd worker)
     : log_{std::move(log)},
       lock_{std::move(lock)},
       alive_{std::move(alive)},
+      worker_{std::move(worker)},
       read_committed_{std::move(read_committed)},
       read_uncommitted_{std::move(read_uncommitted)},
       identity_{store->identity()},
@@ -117,6 +123,7 @@ Host::Host(const HostOptions& options, const Clock& clock, log::Logger log,
                 *read_uncommitted_,
                 options.kafka,
                 options.worker_executable,
+                worker_.get(),
                 identity_.store_id,
                 identity_.host_incarnation,
                 options.slices_per_second_max,

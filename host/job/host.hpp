@@ -88,7 +88,8 @@ class Host {
  private:
   Host(const HostOptions& options, const Clock& clock, log::Logger log, state::DirectoryLock lock,
        std::unique_ptr<state::StateStore> store, std::unique_ptr<kafka::HostClient> read_committed,
-       std::unique_ptr<kafka::HostClient> read_uncommitted, supervisor::HostAlivePipe alive);
+       std::unique_ptr<kafka::HostClient> read_uncommitted, supervisor::HostAlivePipe alive,
+       ipc::OwnedFd worker);
 
   state::StateThreadOptions state_options();
   void watch_clients();
@@ -116,6 +117,7 @@ class Host {
   log::Logger log_;
   state::DirectoryLock lock_;
   supervisor::HostAlivePipe alive_;
+  ipc::OwnedFd worker_;  ///< the executable as it was when we started
   EventLoop loop_;
   std::shared_ptr<kafka::HostClient> read_committed_;
   std::shared_ptr<kafka::HostClient> read_uncommitted_;

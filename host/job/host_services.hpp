@@ -26,6 +26,7 @@ struct HostServices {
   kafka::HostClient& read_uncommitted;
   kafka::Properties kafka;  ///< [kafka] of the host's configuration, for the workers' clients
   std::filesystem::path worker_executable;
+  int worker_executable_fd = -1;  ///< the host's: an upgrade of the package changes no running job
   std::string store_id;
   std::uint64_t incarnation = 0;  ///< of this host: how often the store was opened
   std::uint32_t slices_per_second_max = 20'000;

@@ -152,6 +152,7 @@ void JobRuntime::supervise(const std::vector<supervisor::Action>& actions) {
 void JobRuntime::carry_out(const supervisor::Spawn& spawn) {
   WorkerLinkOptions options;
   options.executable = services_.worker_executable;
+  options.executable_fd = services_.worker_executable_fd;
   options.title = "sluice-worker: " + plan_.config.name + "/" + std::to_string(spawn.slot);
   options.slot = spawn.slot;
   options.incarnation = spawn.incarnation;

@@ -46,6 +46,7 @@ Result<std::unique_ptr<WorkerLink>> WorkerLink::spawn(const WorkerLinkOptions& o
       new WorkerLink{options, loop, std::move(log), events, *std::move(channel)}};
   supervisor::SpawnRequest request;
   request.executable = options.executable;
+  request.executable_fd = options.executable_fd;
   request.title = options.title;
   request.channel = link->channel_.worker_fds();
   request.start_parameters = options.start_parameters;

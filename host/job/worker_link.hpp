@@ -46,7 +46,8 @@ class WorkerEvents {
 
 struct WorkerLinkOptions {
   std::filesystem::path executable;
-  std::string title;  ///< argv[0] of the worker, for ps
+  int executable_fd = -1;  ///< as in SpawnRequest
+  std::string title;       ///< argv[0] of the worker, for ps
   std::string start_parameters;
   std::uint32_t slot = 0;
   std::uint64_t incarnation = 0;

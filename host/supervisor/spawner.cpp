@@ -50,7 +50,13 @@ class SpawnSettings {
     return {};
   }
 
-  Result<> finish(int first_closed) {
+  Result<> close(int fd) {
+    const int error = ::posix_spawn_file_actions_addclose(&actions_, fd);
+    if (error != 0) return io_error("spawn worker", "descriptor " + std::to_string(fd), error);
+    return {};
+  }
+
+  Result<> finish() {
     sigset_t all, stopping;
     ::sigfillset(&all);
     ::sigemptyset(&stopping);
@@ -58,7 +64,7 @@ class SpawnSettings {
     constexpr short kFlags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP;
     for (const int error :
          {::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0),
-          ::posix_spawn_file_actions_addclosefrom_np(&actions_, first_closed),
+          ::posix_spawn_file_actions_addclosefrom_np(&actions_, ipc::kFirstClosedFd),
           ::posix_spawnattr_setsigdefault(&attributes_, &all),
           ::posix_spawnattr_setsigmask(&attributes_, &stopping),
           ::posix_spawnattr_setpgroup(&attributes_, 0),
@@ -94,10 +100,16 @@ Result<> inherit_all(SpawnSettings& settings, const SpawnRequest& request, int s
       {log_pipe, ipc::kLogPipeFd},
       {request.host_alive, ipc::kHostAlivePipeFd},
   };
-  const bool has_lock = request.state_lock >= 0;
-  if (has_lock) all.push_back({request.state_lock, ipc::kStateLockFd});
+  for (const Inherited& one : {Inherited{request.state_lock, ipc::kStateLockFd},
+                               Inherited{request.executable_fd, ipc::kExecutableFd}}) {
+    if (one.fd >= 0) {
+      all.push_back(one);
+    } else {
+      SLUICE_TRY(settings.close(one.as));
+    }
+  }
   for (const Inherited& one : all) SLUICE_TRY(settings.inherit(one.fd, one.as));
-  return settings.finish(has_lock ? ipc::kFirstClosedFd : ipc::kStateLockFd);
+  return settings.finish();
 }
 
 // Without a pidfd nobody could end this process safely, so it must not exist.
@@ -132,7 +144,11 @@ Result<SpawnedWorker> spawn_worker(const SpawnRequest& request) {
   std::string title = request.title;
   std::array<char*, 2> arguments{title.data(), nullptr};
   pid_t pid = 0;
-  if (const int error = ::posix_spawn(&pid, request.executable.c_str(), settings.actions(),
+  // In the child: where the new process's descriptors are in place already.
+  const std::string executable = request.executable_fd < 0
+                                     ? request.executable
+                                     : "/proc/self/fd/" + std::to_string(ipc::kExecutableFd);
+  if (const int error = ::posix_spawn(&pid, executable.c_str(), settings.actions(),
                                       settings.attributes(), arguments.data(), environ)) {
     return io_error("spawn worker", request.executable, error);
   }

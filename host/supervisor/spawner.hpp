@@ -34,6 +34,9 @@ struct SpawnRequest {
   std::string_view start_parameters;
   int host_alive = -1;  ///< HostAlivePipe::read_end
   int state_lock = -1;  ///< the state directory's lock (slicer.md S8); -1: a job without one
+  /// Opened from `executable`, which then is for messages only: what runs is the same file whatever
+  /// has been put in its place since. -1: what is at the path now.
+  int executable_fd = -1;
 };
 
 struct SpawnedWorker {

@@ -56,6 +56,11 @@ Result<> check_inherited_fds() {
   return {};
 }
 
+void take_name() {
+  ::close(ipc::kExecutableFd);
+  ::prctl(PR_SET_NAME, "sluice-worker");
+}
+
 void confine_process(CoreFiles core_files) {
   set_oom_score();
   if (core_files == CoreFiles::Off) {
@@ -66,7 +71,7 @@ void confine_process(CoreFiles core_files) {
   ::signal(SIGPIPE,
            SIG_IGN);  // a peer that closes its socket is an error of write(2), not our death
   // Not for the processes that a plugin may start: above all not the state directory's lock (S8).
-  for (int fd = ipc::kHostSegmentFd; fd < ipc::kFirstClosedFd; ++fd) {
+  for (int fd = ipc::kHostSegmentFd; fd < ipc::kExecutableFd; ++fd) {
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
 }

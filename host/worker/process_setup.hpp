@@ -14,6 +14,9 @@ void die_with_parent();
 /// The descriptors that the host gave us (ipc/worker_fds.hpp). Error: we were not started by it.
 Result<> check_inherited_fds();
 
+/// Started by a descriptor, we would be called by its number; the descriptor is closed.
+void take_name();
+
 void confine_process(CoreFiles core_files);
 
 /// A thread that ends the process at once when the alive pipe says that the host is gone, also

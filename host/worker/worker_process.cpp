@@ -175,6 +175,7 @@ int run_worker_process() {
   if (const auto inherited = check_inherited_fds(); !inherited) {
     return leave(kExitUsage, inherited.error().message());
   }
+  take_name();
   const auto bytes = ipc::read_start_parameters(ipc::kStartParametersFd);
   if (!bytes) return leave(kExitConfiguration, bytes.error().message());
   const auto parameters = decode(*bytes);

@@ -70,9 +70,10 @@ TEST_CASE(
   CHECK(run->err().find("exit code 78") != std::string::npos);
 }
 
-TEST_CASE("a worker that dies in the middle of a line is named within 2 s, its slice goes to"
-          " another worker, and every line parses (B15 b)",
-          "[kill]") {
+TEST_CASE(
+    "a worker that dies in the middle of a line is named within 2 s, its slice goes to"
+    " another worker, and every line parses (B15 b)",
+    "[kill]") {
   JobFixture kafka;
   kafka.topic("orders", 4);
   kafka.produce_same("orders", 0, 1250, "slow:1");
@@ -114,9 +115,43 @@ TEST_CASE("a worker that dies in the middle of a line is named within 2 s, its s
   require_only_interrupted_slices_again(kafka.folder().path() / "state", "archive", lines, {pid});
 }
 
-TEST_CASE("a record that crashes its worker every time halts its partition after the configured"
-          " attempts, and the others finish (B15)",
+TEST_CASE("a worker that dies after an upgrade is replaced by one of its host's version (B15)",
           "[kill]") {
+  namespace fs = std::filesystem;
+  JobFixture kafka;
+  kafka.topic("orders", 1);
+  const auto bin = kafka.folder().path() / "bin";
+  fs::create_directory(bin);
+  for (const char* const name : {"sluice", "sluice-worker"}) {
+    fs::copy_file(fs::path{SLUICE_BIN_DIR} / name, bin / name);
+  }
+  auto command =
+      kafka.run_command(kafka.job("tail", "connector.class = \"ledger\"\ntopics = [\"orders\"]\n"),
+                        {"--plugin-path", SLUICE_PLUGIN_DIR});
+  command.front() = bin / "sluice";
+  Program run{command, kafka.folder().path() / "run"};
+  kafka.produce("orders", 0, 10);
+  REQUIRE(eventually([&] { return kafka.deliveries().size() == 10; }));
+
+  std::ofstream{bin / "newer"} << "#!/bin/sh\nexit 78\n";
+  fs::permissions(bin / "newer", fs::perms::owner_all);
+  fs::rename(bin / "newer", bin / "sluice-worker");
+  const auto workers = workers_below(run.pid());
+  REQUIRE(workers.size() == 1);
+  ::kill(workers.front(), SIGKILL);
+  kafka.produce("orders", 0, 10);
+  CHECK(eventually([&] { return kafka.deliveries().size() == 20; }));
+  REQUIRE(workers_below(run.pid()).size() == 1);
+  CHECK(read_file("/proc/" + std::to_string(workers_below(run.pid()).front()) + "/comm") ==
+        "sluice-worker\n");
+  INFO(run.err());
+  CHECK(run.stop() == 0);
+}
+
+TEST_CASE(
+    "a record that crashes its worker every time halts its partition after the configured"
+    " attempts, and the others finish (B15)",
+    "[kill]") {
   JobFixture kafka;
   kafka.topic("orders", 4);
   kafka.produce("orders", 0, 150);
