@@ -188,8 +188,7 @@ Result<job::JobPlan> plan_demo(const DemoRecords& records, const std::filesystem
   std::ofstream{job_file} << job_text(records, folder);
   auto loaded = config::load_job(job_file, load_options());
   if (!loaded) return loaded.error().to_error();
-  catalog::PluginCatalog catalog{
-      {plugin_folders({}, config::HostConfig{}), worker, folder / "state"}};
+  catalog::PluginCatalog catalog{{demo_plugin_folders(), worker, folder / "state"}};
   return job::plan_job(*std::move(loaded), catalog);
 }
 

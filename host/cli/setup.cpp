@@ -1,10 +1,31 @@
 #include "host/cli/setup.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "host/kafka/property_check.hpp"
 
 namespace sluice::cli {
+namespace {
+
+/// A second time under another name it would be listed twice: /usr/lib is beside /usr/bin. Never
+/// a relative one: what lies where somebody happens to stand is not to be run.
+void add_if_there(const std::filesystem::path& folder, Folders& folders) {
+  std::error_code error;
+  if (folder.is_relative() || !std::filesystem::is_directory(folder, error)) return;
+  const bool known = std::any_of(folders.begin(), folders.end(), [&](const auto& other) {
+    return std::filesystem::equivalent(folder, other, error);
+  });
+  if (!known) folders.push_back(folder);
+}
+
+/// Empty where /proc is not to be read: then only folders of a fixed name are found.
+std::filesystem::path own_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+}  // namespace
 
 Result<std::filesystem::path> default_state_dir() {
   if (const char* const state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state == '/') {
@@ -17,19 +38,31 @@ Result<std::filesystem::path> default_state_dir() {
                "state directory: neither XDG_STATE_HOME nor HOME is set; give --state-dir"};
 }
 
-std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& first,
-                                                  const config::HostConfig& host) {
-  std::vector<std::filesystem::path> folders(first.begin(), first.end());
+Folders built_in_plugin_folders(const std::filesystem::path& bin) {
+  const auto prefix = bin.parent_path();
+  Folders folders;
+  for (const auto& folder :
+       {prefix / "plugins", prefix / "lib/sluice/plugins", prefix / SLUICE_LIBDIR "/sluice/plugins",
+        std::filesystem::path{"/usr/local/lib/sluice/plugins"},
+        std::filesystem::path{"/usr/lib/sluice/plugins"}}) {
+    add_if_there(folder, folders);
+  }
+  return folders;
+}
+
+Folders plugin_folders(const std::vector<std::string>& first, const config::HostConfig& host) {
+  Folders folders(first.begin(), first.end());
   folders.insert(folders.end(), host.plugin_path.begin(), host.plugin_path.end());
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto build_plugins = self.parent_path().parent_path() / "plugins";
-  if (!error && std::filesystem::is_directory(build_plugins, error)) {
-    folders.push_back(build_plugins);
-  }
-  for (const char* installed : {"/usr/local/lib/sluice/plugins", "/usr/lib/sluice/plugins"}) {
-    if (std::filesystem::is_directory(installed, error)) folders.emplace_back(installed);
-  }
+  const auto built_in = built_in_plugin_folders(own_folder());
+  folders.insert(folders.end(), built_in.begin(), built_in.end());
+  return folders;
+}
+
+Folders demo_plugin_folders() {
+  Folders folders;
+  add_if_there(own_folder().parent_path() / SLUICE_LIBDIR "/sluice/demo", folders);
+  const auto built_in = built_in_plugin_folders(own_folder());
+  folders.insert(folders.end(), built_in.begin(), built_in.end());
   return folders;
 }
 

@@ -22,10 +22,18 @@ namespace sluice::cli {
 /// $XDG_STATE_HOME/sluice, else ~/.local/state/sluice (interfaces.md).
 Result<std::filesystem::path> default_state_dir();
 
-/// `first`, then the configuration's plugin.path, then the built-in folders: beside a build tree's
-/// bin, /usr/local/lib/sluice/plugins, /usr/lib/sluice/plugins.
-std::vector<std::filesystem::path> plugin_folders(const std::vector<std::string>& first,
-                                                  const config::HostConfig& host);
+using Folders = std::vector<std::filesystem::path>;
+
+/// Those that are there, for a `sluice` in the folder `bin`: of its build (../plugins), of its
+/// installation (../lib/sluice/plugins, also by the build's name of lib, such as
+/// lib/x86_64-linux-gnu), /usr/local/lib/sluice/plugins, /usr/lib/sluice/plugins.
+Folders built_in_plugin_folders(const std::filesystem::path& bin);
+
+/// `first`, then the configuration's plugin.path, then the built-in ones.
+Folders plugin_folders(const std::vector<std::string>& first, const config::HostConfig& host);
+
+/// Where an installation keeps what no job of a user finds by name, then the built-in ones.
+Folders demo_plugin_folders();
 
 /// What every loader of a file is given: librdkafka itself judges the overrides.
 config::LoadOptions load_options();

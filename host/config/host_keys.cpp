@@ -35,8 +35,9 @@ constexpr std::array kHostKeys = std::to_array<BoundKey<HostConfig>>({
       .group = Group::Folders,
       .type = List,
       .fallback_note = "none",
-      .doc = "Plugin folders that are searched before ../plugins, seen from the folder of `sluice` "
-             "(a build's), /usr/local/lib/sluice/plugins and /usr/lib/sluice/plugins.",
+      .doc = "Plugin folders that are searched before ../plugins (a build's) and "
+             "../lib/sluice/plugins, seen from the folder of `sluice`, "
+             "/usr/local/lib/sluice/plugins and /usr/lib/sluice/plugins.",
       .example = "/opt/sluice/plugins"},
      &HostConfig::plugin_path},
     {{.name = "jobs.dir",

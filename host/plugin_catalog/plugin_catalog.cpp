@@ -165,8 +165,13 @@ Error PluginCatalog::not_found(PluginKind kind, std::string_view type, std::stri
   for (const auto& broken : listing.broken) {
     why += "; " + broken.path.string() + " is broken: " + broken.reason;
   }
-  why += "; folders:";
-  for (const auto& folder : options_.folders) why += " " + folder.string();
+  if (options_.folders.empty()) {
+    why +=
+        "; there is no folder of plugins; name one with plugin.path, or sluice run --plugin-path";
+  } else {
+    why += "; folders:";
+    for (const auto& folder : options_.folders) why += " " + folder.string();
+  }
   return Error{ErrorCode::Configuration, std::move(why)};
 }
 

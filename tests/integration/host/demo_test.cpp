@@ -29,4 +29,21 @@ TEST_CASE("the demo loses nothing to a kill, and to a poison record only that re
   CHECK(told.at("elsewhere_ms").is_int64());
 }
 
+// Its plugins are in two folders of the prefix, and one of them is the demo's own.
+TEST_CASE("the demo finds its plugins where it is installed, in whatever prefix", "[demo]") {
+  const TemporaryFolder folder;
+  const auto prefix = folder.path() / "prefix";
+  Program install{{SLUICE_CMAKE, "--install", SLUICE_BUILD_DIR, "--prefix", prefix.string()},
+                  folder.path() / "install-output"};
+  const int installed = install.wait();
+  INFO(install.out() << install.err());
+  REQUIRE(installed == 0);
+  Program demo{{(prefix / "bin/sluice").string(), "demo", "--json", "--dir",
+                (folder.path() / "demo").string()},
+               folder.path() / "demo-output"};
+  const int exit_code = demo.wait();
+  INFO(demo.out() << demo.err());
+  CHECK(exit_code == 0);
+}
+
 }  // namespace sluice::test

@@ -113,6 +113,16 @@ TEST_CASE("a plugin that is not found is answered with the nearest, the versions
                                                 " is broken: exit code 3" + folders);
 }
 
+TEST_CASE("where there is no folder of plugins, the refusal says how to name one",
+          "[plugin_catalog]") {
+  const FakeHost host;
+  const auto found = host.catalog_of({}).find(PluginKind::Sink, "file", "");
+  REQUIRE_FALSE(found.has_value());
+  CHECK(found.error().message() ==
+        "sink file: no such plugin; there is no folder of plugins; name one with plugin.path, or "
+        "sluice run --plugin-path");
+}
+
 TEST_CASE("a folder that is not there has no plugins", "[plugin_catalog]") {
   const FakeHost host;
   PluginCatalog catalog = host.catalog_of({"/nowhere"});
