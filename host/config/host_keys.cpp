@@ -20,8 +20,7 @@ constexpr std::array kHostKeys = std::to_array<BoundKey<HostConfig>>({
     {{.name = "kafka.*",
       .group = Group::Kafka,
       .doc = "Any librdkafka property (TLS, SASL) for every client of the host and its workers. "
-             "Values may be ${env:NAME}, ${file:/path:key} or ${credential:ID}.",
-      .example = "1"},
+             "Values may be ${env:NAME}, ${file:/path:key} or ${credential:ID}."},
      std::monostate{}},
 
     {{.name = "state.dir",
@@ -56,14 +55,12 @@ constexpr std::array kHostKeys = std::to_array<BoundKey<HostConfig>>({
     {{.name = "rest.auth.*",
       .group = Group::Rest,
       .honoured = kNoValue,
-      .doc = "Who may call over TCP.",
-      .example = "basic"},
+      .doc = "Who may call over TCP."},
      std::monostate{}},
     {{.name = "rest.tls.*",
       .group = Group::Rest,
       .honoured = kNoValue,
-      .doc = "The certificate for TCP.",
-      .example = "/etc/sluice/tls.pem"},
+      .doc = "The certificate for TCP."},
      std::monostate{}},
 
     {{.name = "log.level",

@@ -59,7 +59,9 @@ struct KeySpec {
   bool minus_one = false;  ///< -1 is allowed below min
   std::string_view honoured = kAnyValue;
   std::string_view doc = {};
-  std::string_view example = {};  ///< for the sample; empty: the default is shown
+  /// For the sample; empty: the default is shown. Where the name ends in `*`: what may stand there,
+  /// and its value (`acks=all`); empty: nothing is shown.
+  std::string_view example = {};
 };
 
 struct ChoiceIndex {

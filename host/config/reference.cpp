@@ -130,11 +130,11 @@ std::string as_comment(std::string_view text) {
 }
 
 /// A key that begins with another key has to be written in quotes (rule 2).
-std::string toml_key(const KeySpec& spec, const std::vector<KeySpec>& specs) {
+std::string toml_key(const std::string& name, const std::vector<KeySpec>& specs) {
   const bool begins_with_another = std::any_of(specs.begin(), specs.end(), [&](const auto& other) {
-    return spec.name.starts_with(std::string{other.name} + ".");
+    return name.starts_with(std::string{other.name} + ".");
   });
-  return begins_with_another ? "\"" + std::string{spec.name} + "\"" : std::string{spec.name};
+  return begins_with_another ? "\"" + name + "\"" : name;
 }
 
 std::string toml_value(const KeySpec& spec) {
@@ -148,10 +148,26 @@ std::string toml_value(const KeySpec& spec) {
   return "\"" + value + "\"";
 }
 
+/// As a line that can be uncommented, with one of the keys that a `*` stands for. Nothing where
+/// none of them has a name yet, and for a processor's keys, which stand in the list of transforms.
+std::string sample_line(const KeySpec& spec, const std::vector<KeySpec>& specs) {
+  if (!is_pattern(spec.name)) {
+    return "#" + toml_key(std::string{spec.name}, specs) + " = " + toml_value(spec) + "\n";
+  }
+  const std::size_t star = spec.name.find('*');
+  const std::size_t equals = spec.example.find('=');
+  if (star == std::string_view::npos || equals == std::string_view::npos) return {};
+  const auto name =
+      std::string{spec.name.substr(0, star)} + std::string{spec.example.substr(0, equals)};
+  return "#" + toml_key(name, specs) + " = \"" + std::string{spec.example.substr(equals + 1)} +
+         "\"\n";
+}
+
 std::string sample_entry(const KeySpec& spec, const std::vector<KeySpec>& specs) {
   const std::string today = today_text(spec);
-  const std::string doc = std::string{spec.doc} + (today.empty() ? "" : " (" + today + ")");
-  return as_comment(doc) + "#" + toml_key(spec, specs) + " = " + toml_value(spec) + "\n\n";
+  const std::string doc = (is_pattern(spec.name) ? std::string{spec.name} + ": " : "") +
+                          std::string{spec.doc} + (today.empty() ? "" : " (" + today + ")");
+  return as_comment(doc) + sample_line(spec, specs) + "\n";
 }
 
 std::string sample_entries(const std::vector<KeySpec>& specs, auto wanted) {
