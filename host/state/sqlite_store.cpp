@@ -5,6 +5,7 @@
 
 #include "host/base/assert.hpp"
 #include "host/state/fold.hpp"
+#include "host/state/recoverable.hpp"
 #include "host/state/row_columns.hpp"
 #include "host/state/store_files.hpp"
 
@@ -30,7 +31,6 @@ struct Statements {
   Statement partitions;
   Statement slices;
   Statement gaps;
-  Statement recoverable;
   Statement settings;
   Statement set_settings;
   Statement forget_start_from;
@@ -87,24 +87,6 @@ constexpr const char* kCountGaps =
     "(cause = 5 AND EXISTS (SELECT 1 FROM slice s WHERE s.job = ?1 AND s.id = slice_id AND "
     "s.state = 5)))";
 
-/// Of the topic that is there now: what an earlier incarnation held is gone, and so is what was
-/// cut off the log (F5). What a reset had done again has newer rows, one for each offset.
-constexpr const char* kRecoverable =
-    " FROM slice WHERE job = ?1 AND state IN (0, 1, 3, 5) AND EXISTS (SELECT 1 FROM frontier f "
-    "WHERE f.job = ?1 AND f.topic = slice.topic AND f.partition = slice.partition AND "
-    "f.lane = slice.lane AND f.topic_incarnation = slice.topic_incarnation AND "
-    "(slice.state = 5 OR slice.id < f.reset_id) AND (slice.id >= f.reset_id OR "
-    "slice.end_offset - slice.start_offset > (SELECT coalesce(sum(min(n.end_offset, "
-    "slice.end_offset) - max(n.start_offset, slice.start_offset)), 0) FROM slice n WHERE "
-    "n.job = ?1 AND n.id > slice.id AND n.state IN (2, 5, 6, 7) AND n.topic = slice.topic AND "
-    "n.partition = slice.partition AND n.lane = slice.lane AND "
-    "n.topic_incarnation = slice.topic_incarnation AND n.start_offset < slice.end_offset AND "
-    "n.end_offset > slice.start_offset))) AND NOT EXISTS (SELECT 1 FROM ledger l WHERE "
-    "l.job = ?1 AND l.cause = 2 AND l.topic = slice.topic AND l.partition = slice.partition AND "
-    "l.lane = slice.lane AND l.topic_incarnation = slice.topic_incarnation AND "
-    "l.slice_id > slice.id AND l.start_offset < slice.end_offset) ORDER BY topic, partition, lane, "
-    "start_offset, id";
-
 Result<Statements> prepare_all(Database& database) {
   Statements all;
   const std::pair<Statement*, std::string> list[] = {
@@ -122,7 +104,6 @@ Result<Statements> prepare_all(Database& database) {
        get_sql<PartitionRow>(" FROM frontier WHERE job = ?1 ORDER BY topic, partition, lane")},
       {&all.slices, get_sql<SliceRow>(kOpenSlices)},
       {&all.gaps, kCountGaps},
-      {&all.recoverable, get_sql<SliceRow>(kRecoverable)},
       {&all.settings, "SELECT target, start_from FROM job WHERE name = ?1"},
       {&all.set_settings, "UPDATE job SET target = ?2, start_from = ?3 WHERE no = ?1"},
       {&all.add_first_count, insert_sql<FirstCountRow>("first_count") + " ON CONFLICT DO NOTHING"},
@@ -179,8 +160,7 @@ class SqliteStore final : public StateStore {
   Result<std::vector<SliceRow>> recoverable(std::string_view job) override {
     const auto entry = find(job);
     if (!entry) return entry.error();
-    sql_.recoverable.bind(1, entry->no);
-    return read_rows<SliceRow>(database_, sql_.recoverable);
+    return recoverable_slices(database_, entry->no);
   }
 
   Result<JobSettings> settings(std::string_view job) override {
