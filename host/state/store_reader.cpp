@@ -4,16 +4,20 @@
 #include <type_traits>
 #include <variant>
 
+#include "host/state/recoverable.hpp"
 #include "host/state/row_columns.hpp"
 #include "host/state/store_files.hpp"
 
 namespace sluice::state {
 namespace {
 
-/// `slice_not_completed` and `ledger_of_job` answer these without looking at completed rows.
+/// `slice_not_completed` and `ledger_of_job` answer these without looking at completed rows. Not
+/// what a reset has passed: that is history, or recoverable.
 constexpr const char* kSlicesByState =
-    "SELECT state, count(*) FROM slice WHERE job = (SELECT no FROM job WHERE name = ?1) AND "
-    "state <> 2 GROUP BY state";
+    "SELECT state, count(*) FROM slice WHERE job = ?1 AND state <> 2 AND (state IN (6, 7) OR "
+    "(state IN (3, 4) AND NOT EXISTS (SELECT 1 FROM frontier f WHERE f.job = ?1 AND "
+    "f.topic = slice.topic AND f.partition = slice.partition AND f.lane = slice.lane AND "
+    "slice.id < f.reset_id))) GROUP BY state";
 constexpr const char* kGapsOfNewest =
     "SELECT count(*) FROM ledger l JOIN job j ON j.no = l.job WHERE j.name = ?1 AND "
     "l.execution = (SELECT max(number) FROM execution e WHERE e.job = j.no)";
@@ -130,17 +134,14 @@ class SqliteReader final : public StoreReader {
   }
 
   Result<TroubleCounts> trouble(std::string_view job) override {
-    auto slices = database_.prepare(kSlicesByState);
-    if (!slices) return slices.error();
-    slices->bind(1, job);
     TroubleCounts counts;
-    for (;;) {
-      const auto more = slices->step();
-      if (!more) return more.error();
-      if (!*more) break;
-      add(counts, static_cast<SliceState>(slices->integer(0)),
-          static_cast<std::uint64_t>(slices->integer(1)));
-    }
+    auto found = database_.prepare("SELECT no FROM job WHERE name = ?1");
+    if (!found) return found.error();
+    found->bind(1, job);
+    const auto known = found->step();
+    if (!known) return known.error();
+    if (!*known) return counts;
+    SLUICE_TRY(count_slices(found->integer(0), counts));
     auto gaps = database_.prepare(kGapsOfNewest);
     if (!gaps) return gaps.error();
     gaps->bind(1, job);
@@ -178,6 +179,23 @@ class SqliteReader final : public StoreReader {
   }
 
  private:
+  Result<> count_slices(std::int64_t job_no, TroubleCounts& counts) {
+    auto slices = database_.prepare(kSlicesByState);
+    if (!slices) return slices.error();
+    slices->bind(1, job_no);
+    for (;;) {
+      const auto more = slices->step();
+      if (!more) return more.error();
+      if (!*more) break;
+      add(counts, static_cast<SliceState>(slices->integer(0)),
+          static_cast<std::uint64_t>(slices->integer(1)));
+    }
+    const auto recoverable = recoverable_slices(database_, job_no);
+    if (!recoverable) return recoverable.error();
+    for (const SliceRow& row : *recoverable) add(counts, row.state, 1);
+    return {};
+  }
+
   Result<> read_lanes(std::string_view job, AuditRows& rows) {
     auto statement = database_.prepare("SELECT " + columns_of<PartitionRow>().names +
                                        ", reset_id FROM frontier" + kOfJob);

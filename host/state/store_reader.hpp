@@ -44,7 +44,8 @@ struct GapPage {
 
 constexpr std::uint32_t kPageRowsMax = 10'000;
 
-/// Rows that stand for trouble, of all executions; and the ledger's, of the newest one.
+/// Rows that stand for trouble, of all executions; and the ledger's, of the newest one. What a
+/// reset had done again is none any more: of older slices those count that recover lists.
 struct TroubleCounts {
   std::uint64_t failed = 0;  ///< retrying, halted or isolating
   std::uint64_t parked = 0;

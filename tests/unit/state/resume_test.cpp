@@ -276,6 +276,44 @@ TEST_CASE("a stable slice that a reset passed in the middle of its isolation is 
   CHECK(recoverable_ids(store) == Ids{1});
 }
 
+TEST_CASE("status counts of what a reset has passed only what recover would run", "[state]") {
+  const TemporaryFolder folder;
+  OpenStore store{folder};
+  store->begin_execution("orders", ExecutionMode::Persistent, kNowMs).value();
+  const auto reader = open_store_reader(folder.path()).value();
+  const auto failed_and_parked = [&] {
+    const auto counts = reader->trouble("orders").value();
+    return std::vector<std::uint64_t>{counts.failed, counts.parked};
+  };
+  SliceRow replaced = some_slice(5, 50, 60, SliceState::Isolating);
+  replaced.stable = false;
+  ChangeSet changes;
+  changes.partitions = {lane_at(30)};
+  changes.slices_upserted = {some_slice(1, 0, 10, SliceState::Parked),
+                             some_slice(2, 10, 20, SliceState::Parked),
+                             some_slice(3, 30, 40, SliceState::Retrying),
+                             some_slice(4, 40, 50, SliceState::Isolating),
+                             replaced,
+                             some_slice(6, 70, 80, SliceState::Ready),
+                             some_slice(7, 80, 90, SliceState::DeadLettered),
+                             some_slice(8, 90, 99, SliceState::Skipped)};
+  REQUIRE(store.apply("orders", changes));
+  CHECK(failed_and_parked() == std::vector<std::uint64_t>{3, 2});
+  ChangeSet reset;
+  reset.partitions = {lane_at(0)};
+  REQUIRE(store.apply("orders", reset));
+  CHECK(failed_and_parked() == std::vector<std::uint64_t>{2, 2});
+  ChangeSet again;
+  again.partitions = {lane_at(40)};
+  again.slices_upserted = {some_slice(9, 0, 40, SliceState::Completed),
+                           some_slice(10, 40, 45, SliceState::Retrying)};
+  REQUIRE(store.apply("orders", again));
+  CHECK(failed_and_parked() == std::vector<std::uint64_t>{2, 0});
+  CHECK(reader->trouble("orders").value().dead_lettered == 1);
+  CHECK(reader->trouble("orders").value().skipped == 1);
+  CHECK(reader->trouble("unknown").value().failed == 0);
+}
+
 TEST_CASE("what was parked where the log was cut off is not recovered: others are there now (F5)",
           "[state]") {
   const TemporaryFolder folder;
