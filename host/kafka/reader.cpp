@@ -35,6 +35,7 @@ Properties reader_rules(const ReaderOptions& options) {
 }
 
 // After one of these librdkafka goes on behind the record set, so the records in it would be lost.
+// Its back-off (fetch.error.backoff.ms) outlasts the seek back: no loop of fetches.
 bool is_damaged(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__BAD_MSG || error == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||
          error == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED || error == RD_KAFKA_RESP_ERR__UNDERFLOW ||

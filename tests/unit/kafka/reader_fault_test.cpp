@@ -1,5 +1,6 @@
 // What a reader does while brokers fail: cases B07 and B11 of the open acceptance cases.
 #include "unit/kafka/mock_kafka.hpp"
+#include "unit/kafka/raw_produce.hpp"
 
 namespace sluice::kafka {
 
@@ -95,6 +96,42 @@ TEST_CASE("a record above the receive limit stands still, loses nothing and is t
   const auto seen = read_until(*reader, partition, at_eof);
   REQUIRE(seen.offsets == offsets_between(1, 3));
   CHECK(seen.values[0] == large);
+}
+
+TEST_CASE("a damaged record set is told, and nothing behind it is handed out before a seek",
+          "[kafka]") {
+  MockKafka kafka;
+  kafka.create("t");
+  kafka.fill("t", 5);
+  produce_raw(kafka.cluster.bootstrap_servers(), "t", damaged_record_set("broken"));
+  kafka.fill("t", 5);
+  const auto reader = kafka.reader();
+  auto& partition = *value_of(reader->open("t", 0, 0, 0));
+  const auto seen =
+      read_until(*reader, partition, [](const Seen& so_far) { return so_far.errors.size() == 5; });
+  CHECK(seen.offsets == offsets_between(0, 5));
+  CHECK(seen.errors[0].message().find("CRC") != std::string::npos);
+  // A slice to the end would have ended unread.
+  CHECK(partition.position() == 5);
+  ok(partition.seek(6));
+  CHECK(read_until(*reader, partition, at_eof).offsets == offsets_between(6, 11));
+}
+
+// The seek back before it does not undo the library's back-off: 20 fetches a second by default.
+TEST_CASE("a damaged record set is fetched again only after fetch.error.backoff.ms", "[kafka]") {
+  constexpr int kLooks = 20;
+  MockKafka kafka;
+  kafka.create("t");
+  produce_raw(kafka.cluster.bootstrap_servers(), "t", damaged_record_set("broken"));
+  const auto reader = kafka.reader({{"fetch.error.backoff.ms", "300000"}});
+  auto& partition = *value_of(reader->open("t", 0, 0, 0));
+  auto seen =
+      read_until(*reader, partition, [](const Seen& so_far) { return !so_far.errors.empty(); });
+  for (int look = 0; look < kLooks; ++look) {
+    wait_for(*reader);
+    take(partition, seen);
+  }
+  CHECK(seen.errors.size() == 1);
 }
 
 }  // namespace sluice::kafka
