@@ -23,6 +23,8 @@ namespace {
 
 /// After an accept that failed for want of descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+/// Of what nobody will look at.
+constexpr std::size_t kDiscardBytes = 16 * 1024;
 
 Method method_of(http::verb verb) {
   switch (verb) {
@@ -125,6 +127,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void refused(const error_code& error) {
     auto response = refusal_for(error);
+    lingers_ = response.has_value();
     response ? refuse(*std::move(response)) : close();
   }
 
@@ -176,8 +179,32 @@ class Session : public std::enable_shared_from_this<Session> {
     http::async_write(stream_, *response_,
                       [self = shared_from_this()](const error_code& error, std::size_t) {
                         self->response_.reset();
-                        error || !self->keep_alive_ ? self->close() : self->again();
+                        if (error) return self->close();
+                        if (self->keep_alive_) return self->again();
+                        self->lingers_ ? self->linger() : self->close();
                       });
+  }
+
+  /// The answer is out, and nothing else will come. Reads until the peer ends, or has to.
+  void linger() {
+    const auto shared = shared_.lock();
+    if (!shared) return close();
+    error_code ignored;
+    stream_.socket().shutdown(stream_protocol::socket::shutdown_send, ignored);
+    stream_.expires_after(shared->limits.linger_time);
+    linger_bytes_ = shared->limits.linger_bytes_max;
+    reading_ = true;  // makes room for others like any silent one
+    buffer_.clear();
+    discard();
+  }
+
+  void discard() {
+    stream_.async_read_some(buffer_.prepare(kDiscardBytes),
+                            [self = shared_from_this()](const error_code& error, std::size_t size) {
+                              if (error || size > self->linger_bytes_) return self->close();
+                              self->linger_bytes_ -= size;
+                              self->discard();
+                            });
   }
 
   void again() {
@@ -199,6 +226,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t answered_ = 0;
   bool reading_ = false;
   bool keep_alive_ = false;
+  bool lingers_ = false;
+  std::uint64_t linger_bytes_ = 0;
 };
 
 }  // namespace

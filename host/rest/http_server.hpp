@@ -29,6 +29,10 @@ struct HttpLimits {
   /// From a connection's start, or its last answer, to the last byte of the next request.
   std::chrono::milliseconds request_time{30'000};
   std::chrono::milliseconds write_time{10'000};
+  /// What a refused caller goes on sending is read for so long, and so far: a connection that ends
+  /// with bytes unread is reset, and the answer lost.
+  std::chrono::milliseconds linger_time{5'000};
+  std::uint64_t linger_bytes_max = 16 * 1024 * 1024;
 };
 
 class HttpServer {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -59,6 +60,8 @@ class HttpPeer {
     }
     return ended_;
   }
+  /// How it ended: what the server had not read was lost, and perhaps its answer too.
+  bool was_reset() const { return was_reset_; }
   std::string get(const std::string& target) {
     send("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
     return answer();
@@ -82,6 +85,7 @@ class HttpPeer {
     char bytes[4096];
     const auto got = ::recv(fd_.get(), bytes, sizeof bytes, 0);
     ended_ = got <= 0;
+    was_reset_ = got < 0 && errno == ECONNRESET;
     if (got > 0) received_.append(bytes, static_cast<std::size_t>(got));
     return got > 0;
   }
@@ -89,6 +93,7 @@ class HttpPeer {
   ipc::OwnedFd fd_;
   bool connected_ = false;
   bool ended_ = false;
+  bool was_reset_ = false;
   std::string received_;
 };
 

@@ -119,6 +119,55 @@ TEST_CASE("what is too large, malformed or not allowed is answered with why", "[
   CHECK(status("GET /hello HTTP/1.1\r\n\r\n") == "200");
 }
 
+// Closed with bytes unread, the connection was reset: who was still sending never saw the answer.
+TEST_CASE("who sends far too much reads why, and is not cut off", "[rest]") {
+  const Served served;
+  const std::string large(1'000'000, 'x');
+  auto peer = served.peer();
+  CHECK(peer.send("GET /hello HTTP/1.1\r\nX: " + large + "\r\n\r\n"));
+  CHECK(status_of(peer.answer()) == "431");
+  CHECK(peer.ended());
+  CHECK_FALSE(peer.was_reset());
+
+  auto other = served.peer();
+  CHECK(other.send("POST /echo HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n" + large + large));
+  CHECK(status_of(other.answer()) == "413");
+  CHECK(other.ended());
+  CHECK_FALSE(other.was_reset());
+}
+
+TEST_CASE("who goes on sending after a refusal is read for a while, and so far", "[rest]") {
+  const std::string refused = "POST /echo HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n";
+  const std::string piece(10'000, 'x');
+  HttpLimits short_time;
+  short_time.linger_time = milliseconds{100};
+  short_time.linger_bytes_max = ~std::uint64_t{0};
+  HttpLimits few_bytes;
+  few_bytes.linger_time = std::chrono::hours{1};
+  few_bytes.linger_bytes_max = 100'000;
+  for (const auto& limits : {short_time, few_bytes}) {
+    const Served served{limits};
+    auto peer = served.peer();
+    peer.send(refused);
+    CHECK(status_of(peer.answer()) == "413");
+    while (peer.send(piece)) {  // ctest's timeout is the check
+    }
+    CHECK(status_of(served.peer().get("/hello")) == "200");
+  }
+}
+
+TEST_CASE("who is only read to be ended makes room first", "[rest]") {
+  HttpLimits limits;
+  limits.connections_max = 1;
+  limits.linger_time = std::chrono::hours{1};
+  const Served served{limits};
+  auto refused = served.peer();
+  refused.send("POST /echo HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n");
+  CHECK(status_of(refused.answer()) == "413");
+  CHECK(refused.ended());
+  CHECK(status_of(served.peer().get("/hello")) == "200");
+}
+
 TEST_CASE("a handler that does not answer is answered for, and its late answer goes nowhere",
           "[rest]") {
   const Served served;
