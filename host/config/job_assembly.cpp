@@ -74,9 +74,9 @@ class JobAssembly {
   void check_pattern(const Entry& entry) {
     auto pattern = TopicPattern::compile(entry.value);
     if (!pattern) {
-      return problems_.add(
-          entry.position, entry.key,
-          in_quotes(entry.value) + " is no regular expression: " + pattern.error().message());
+      return problems_.add(entry.position, entry.key,
+                           in_quotes(entry.value) + " is no regular expression for topics: " +
+                               pattern.error().message());
     }
     config_.topic_pattern = *std::move(pattern);
   }

@@ -55,7 +55,7 @@ constexpr std::array kJobKeys = std::to_array<BoundKey<JobConfig>>({
       .doc = "The topics to read, at least one.", .example = "orders"},
      &JobConfig::topics},
     {{.name = "topics.regex", .group = Group::Topics, .origin = Connect,
-      .doc = "Instead of topics: a pattern that must match a topic's whole name.",
+      .doc = "Instead of topics: a pattern of Java's that must match a topic's whole name.",
       .example = "orders-.*"},
      &JobConfig::topics_regex},
 

@@ -4,6 +4,8 @@
 #include <regex>
 #include <utility>
 
+#include "host/config/java_pattern.hpp"
+
 namespace sluice::config {
 namespace {
 
@@ -20,9 +22,12 @@ TopicPattern::TopicPattern(std::string text, std::shared_ptr<const Compiled> com
     : text_{std::move(text)}, compiled_{std::move(compiled)} {}
 
 Result<TopicPattern> TopicPattern::compile(const std::string& text) {
+  const auto translated = ecmascript_of_java(text);
+  if (!translated) return translated.error();
   try {
     const auto syntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
-    return TopicPattern{text, std::make_shared<const Compiled>(Compiled{std::regex{text, syntax}})};
+    return TopicPattern{
+        text, std::make_shared<const Compiled>(Compiled{std::regex{*translated, syntax}})};
   } catch (const std::regex_error& error) {
     return Error{ErrorCode::Configuration, error.what()};
   }

@@ -1,9 +1,9 @@
 // `topics.regex`: which topics a job reads, by a pattern that must match the whole name, as in
 // Kafka Connect (a client's own subscription to "^FTX" would also take FTX-old; cases B03).
 //
-// ECMAScript expressions, which agree with Java's for what names need (literals, classes, groups,
-// |, *, +, ?, {n,m}); without back-references, so that a match takes polynomial time. Immutable;
-// any thread.
+// Java's expressions, as far as names need them (literals, classes, groups, |, *, +, ?, {n,m});
+// what would mean something else here is refused (java_pattern.hpp). Without back-references, so
+// that a match takes polynomial time. Immutable; any thread.
 #pragma once
 
 #include <memory>
