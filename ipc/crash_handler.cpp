@@ -138,6 +138,7 @@ void note_signal(CrashNoteBlock& note, const PulseBlock& pulse, int signal, cons
   set(note.offset, get(pulse.offset));
   set(note.phase, get(pulse.phase));
   set(note.position, get(pulse.position));
+  set(note.plugin_place, get(pulse.plugin_place));
   note_record(note);
   // Pairs with the acquire in read_crash_note.
   note.state.store(static_cast<std::uint32_t>(CrashState::Signalled), std::memory_order_release);

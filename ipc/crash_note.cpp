@@ -61,6 +61,7 @@ std::optional<CrashNote> read_crash_note(const WorkerSegment& segment) {
   const std::uint32_t phase = read(block.phase);
   note.phase = phase <= kPhaseLast ? static_cast<Phase>(phase) : Phase::Idle;
   note.position = read(block.position);
+  note.plugin_place = read(block.plugin_place);
   const std::size_t count = std::min<std::size_t>(read(block.frame_count), kCrashFramesMax);
   note.frames.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,8 +1,8 @@
-// The last words of a worker: its signal handler leaves signal, phase, slice, offset and up to 32
-// frames in the worker's segment and rings the host's doorbell, 50-70 us after the fault whatever
-// the size of the process; the kernel's own notice (pidfd) comes after its memory is torn down,
-// 8-50 ms later, seconds later with a core file. So a note starts the replacement, and only the
-// reaped process moves slices (ipc facts 0.4, 3.6).
+// The last words of a worker: its signal handler leaves signal, phase, plugin, slice, offset and up
+// to 32 frames in the worker's segment and rings the host's doorbell, 50-70 us after the fault
+// whatever the size of the process; the kernel's own notice (pidfd) comes after its memory is torn
+// down, 8-50 ms later, seconds later with a core file. So a note starts the replacement, and only
+// the reaped process moves slices (ipc facts 0.4, 3.6).
 //
 // The host reads a note as a hint from a process that has just gone wrong: every count is clamped,
 // every name made printable. It may be read again after the reap, when the frames are complete.
@@ -49,8 +49,10 @@ struct CrashNoteBlock {
   /// Module index in the upper 16 bits, offset from its load address in the lower 48; index
   /// kNoModule: the lower 48 bits are an address in no known module.
   std::array<std::atomic<std::uint64_t>, kCrashFramesMax> frames;
+  std::atomic<std::uint32_t> plugin_place;  ///< since layout 1.2; before it always 0
+  std::uint32_t reserved;
 };
-static_assert(sizeof(CrashNoteBlock) == 320);
+static_assert(sizeof(CrashNoteBlock) == 328);
 inline constexpr std::uint16_t kNoModule = 0xffff;
 
 /// One loaded file of the worker, recorded before anything can crash (crash_handler.hpp).
@@ -84,6 +86,7 @@ struct CrashNote {
   std::int64_t offset = 0;
   Phase phase = Phase::Idle;
   std::uint32_t position = 0;
+  std::uint32_t plugin_place = 0;  ///< as Pulse's
   std::vector<CrashFrame> frames;
 };
 

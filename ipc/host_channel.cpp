@@ -150,6 +150,7 @@ Pulse HostChannel::pulse() noexcept {
   pulse.slice_id = read(block.slice_id);
   pulse.offset = read(block.offset);
   pulse.position = read(block.position);
+  pulse.plugin_place = read(block.plugin_place);
   const std::uint32_t phase = read(block.phase);
   pulse.phase = phase <= kPhaseLast ? static_cast<Phase>(phase) : last_pulse_.phase;
   pulse.phase_since_ns = read(block.phase_since_ns);

@@ -41,7 +41,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 inline constexpr std::uint16_t kLayoutMajor = 1;  ///< a different one is refused
-inline constexpr std::uint16_t kLayoutMinor = 1;  ///< a newer one may bring unknown kinds
+inline constexpr std::uint16_t kLayoutMinor = 2;  ///< a newer one may bring unknown kinds
 inline constexpr std::uint64_t kRingSlots =
     1024;  ///< above any credit: a full ring is a broken peer
 inline constexpr std::uint64_t kSlotMask = kRingSlots - 1;

@@ -1,6 +1,7 @@
 // What a worker says it is doing: a few relaxed stores per batch by the worker, relaxed loads by
 // the host whenever it likes. The host judges liveness from it and, after a death, whom to blame:
-// phase, slice, offset and position then name the record (slicer.md F1, F3).
+// phase, slice, offset and position then name the record (slicer.md F1, F3), plugin_place whose
+// code it was.
 //
 // It is a hint, never a proof: no offset moves because of it. Fields are single words, not a
 // snapshot; while the worker runs a reader may see a new slice with an old offset. After a death
@@ -11,6 +12,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -27,7 +29,8 @@ struct Pulse {
   std::uint64_t slice_id = 0;
   std::int64_t offset = 0;  ///< first offset of the batch in hand
   Phase phase = Phase::Idle;
-  std::uint32_t position = 0;        ///< index in the batch of the record in the plugin's hands
+  std::uint32_t position = 0;      ///< index in the batch of the record in the plugin's hands
+  std::uint32_t plugin_place = 0;  ///< of the plugin called last: 1 for the chain's first; 0: none
   std::uint64_t phase_since_ns = 0;  ///< CLOCK_MONOTONIC_COARSE
   std::uint64_t deadline_extended_ns =
       0;  ///< last keep_alive(); a deadline counts from the later one
@@ -42,8 +45,10 @@ struct PulseBlock {
   std::atomic<std::uint32_t> position;
   std::atomic<std::uint64_t> phase_since_ns;
   std::atomic<std::uint64_t> deadline_extended_ns;
+  std::atomic<std::uint32_t> plugin_place;  ///< since layout 1.2; before it always 0
+  std::uint32_t reserved;
 };
-static_assert(sizeof(PulseBlock) == 48);
+static_assert(sizeof(PulseBlock) == 56);
 
 /// CLOCK_MONOTONIC_COARSE: 11 ns against 36 for the fine clock, and 4 ms are enough here.
 inline std::uint64_t coarse_now_ns() noexcept {
@@ -73,6 +78,11 @@ class PulseWriter {
     block_->offset.store(offset, std::memory_order_relaxed);
     block_->position.store(0, std::memory_order_relaxed);
     enter(phase);
+  }
+
+  /// The next call is into the plugin at `index` of the chain.
+  void call_into(std::size_t index) noexcept {
+    block_->plugin_place.store(static_cast<std::uint32_t>(index) + 1, std::memory_order_relaxed);
   }
 
   /// [any-thread] The deadline of the running call counts from now.

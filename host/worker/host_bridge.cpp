@@ -58,6 +58,7 @@ HostBridge& HostBridge::of(const sluice_host* host) {
 void HostBridge::begin_call(const char* name) {
   call_ = name;
   said_.was_set = false;
+  context_.pulse.call_into(stage_index_);
 }
 
 void HostBridge::set_error(const sluice_host* host, const sluice_error* error) noexcept {

@@ -75,7 +75,7 @@ class HostBridge {
   /// Which call is running, for the texts of failed records.
   const char* call() const { return call_; }
 
-  /// Before every plugin call: forgets what was said before.
+  /// Before every plugin call: tells the pulse whose code comes, forgets what was said before.
   void begin_call(const char* name);
   const SaidError& said() const { return said_; }
 

@@ -291,6 +291,16 @@ TEST_CASE("a channel goes on after it was moved", "[ipc]") {
   CHECK(*host.drain(out) == 1);
 }
 
+TEST_CASE("the pulse tells which plugin of the chain was called last, counted from 1", "[ipc]") {
+  ChannelPair pair;
+  CHECK(pair.host.pulse().plugin_place == 0);
+  pair.worker.pulse().call_into(2);
+  pair.worker.pulse().enter(Phase::Process, 9, 1000);
+  CHECK(pair.host.pulse().plugin_place == 3);
+  pair.worker.pulse().call_into(0);
+  CHECK(pair.host.pulse().plugin_place == 1);
+}
+
 TEST_CASE("the pulse tells phase, slice, offset and the plugin's own position", "[ipc]") {
   ChannelPair pair;
   pair.worker.pulse().enter(Phase::Put, 9, 1000);

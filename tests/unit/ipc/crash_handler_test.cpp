@@ -31,6 +31,7 @@ struct Ended {
 
 void install(WorkerChannel& channel) {
   if (!install_crash_handler(channel)) ::_exit(97);
+  channel.pulse().call_into(2);
   channel.pulse().enter(Phase::Put, 4711, 1000);
   *channel.pulse().position_word() = 12;
 }
@@ -51,6 +52,7 @@ Ended crash(const std::function<void()>& how) {
   CHECK(note->slice_id == 4711);
   CHECK(note->offset == 1000);
   CHECK(note->position == 12);
+  CHECK(note->plugin_place == 3);
   return {WTERMSIG(status), *note};
 }
 

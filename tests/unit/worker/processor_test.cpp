@@ -25,6 +25,21 @@ TEST_CASE("what a processor emits reaches the sink with the record's coordinates
   CHECK(report.filtered == 1);
 }
 
+TEST_CASE("the pulse tells whose code runs: the processor's, then the sink's", "[worker]") {
+  TaskWorld world;
+  world.has_processor = true;
+  world.source.log(0).append(3);
+  Texts places;
+  for (const auto* call : {"p:process", "put", "flush"}) {
+    world.plugin.on_call[call] = [&, call](const sluice_host*) {
+      places.push_back(call + std::string{" "} + std::to_string(world.host().pulse().plugin_place));
+    };
+  }
+  world.then([&] { world.slice(1, 0, 0, 3); });
+  world.run();
+  CHECK(places == Texts{"p:process 1", "put 2", "flush 2"});
+}
+
 TEST_CASE("outputs that are too many for one batch reach the sink in several", "[worker]") {
   TaskWorld world;
   world.has_processor = true;
