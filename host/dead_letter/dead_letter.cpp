@@ -20,8 +20,8 @@ std::string_view class_of(const Cause& cause) {
 std::string trace_of(const Cause& cause) {
   std::string trace{class_of(cause)};
   if (!cause.why.empty()) trace += ": " + cause.why;
-  trace += "\n\tat " + cause.plugin;
-  if (!cause.call.empty()) trace += "." + cause.call;
+  if (!cause.plugin.empty()) trace += "\n\tat " + cause.plugin;
+  if (!cause.plugin.empty() && !cause.call.empty()) trace += "." + cause.call;
   return trace;
 }
 
@@ -64,6 +64,7 @@ void DeadLetter::add_context(const sluice_record& original, const Origin& origin
 void DeadLetter::add_death(const WorkerDeath& death) {
   add("__sluice.errors.worker", death.worker);
   add("__sluice.errors.signal", std::to_string(death.signal));
+  if (death.plugin_sha256.empty()) return;
   add("__sluice.errors.plugin.sha256", death.plugin_sha256);
 }
 

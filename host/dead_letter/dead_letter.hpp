@@ -33,7 +33,7 @@ inline constexpr std::string_view kStageHang = "HANG";
 struct WorkerDeath {
   std::string worker;         ///< slot and pid, for people
   std::int32_t signal = 0;    ///< 0: none
-  std::string plugin_sha256;  ///< of the file that was running
+  std::string plugin_sha256;  ///< of the file that was running; empty: not known
 
   friend bool operator==(const WorkerDeath&, const WorkerDeath&) = default;
 };
@@ -41,7 +41,7 @@ struct WorkerDeath {
 /// Why a record is set aside.
 struct Cause {
   std::string stage;
-  std::string plugin;  ///< class.name: the plugin's name
+  std::string plugin;  ///< class.name: the plugin's name; empty: not known
   std::string call;    ///< put, flush, process: the frame in exception.stacktrace
   std::string why;     ///< exception.message; may be empty
   std::optional<WorkerDeath> death;

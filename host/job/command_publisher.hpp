@@ -1,7 +1,7 @@
 // Commands to a worker, with what goes beside some of them, in the same order: why a record is set
 // aside (ipc/verdict.hpp), and which slice a probe is of (ipc/slice_terms.hpp). What a slicer says
-// of a reason is the slice's error; plugin digests are the job's. A death names no plugin: the
-// sink's stands in, where a chain's time and trouble mostly are. Keeps nothing. Loop thread.
+// of a reason is the slice's error; plugin digests are the job's. A death of which nobody knows
+// whose it was has neither plugin nor digest. Keeps nothing. Loop thread.
 #pragma once
 
 #include <span>
@@ -15,7 +15,6 @@
 
 namespace sluice::job {
 
-/// Requires: a sink, at the end of `plugins`.
 ipc::Verdict verdict_of(const slicer::DeadLetterReason& reason,
                         const std::vector<worker::PluginInstance>& plugins);
 

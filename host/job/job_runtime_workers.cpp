@@ -4,6 +4,7 @@
 #include <csignal>
 #include <utility>
 
+#include "host/job/accused_plugin.hpp"
 #include "host/job/job_runtime.hpp"
 #include "host/job/notice_log.hpp"
 #include "host/job/worker_setup.hpp"
@@ -202,8 +203,10 @@ void JobRuntime::carry_out(const supervisor::Lost& lost) {
     log_lost(log_.with_worker(lost.slot), lost, supervisor_->status(lost.slot),
              slicer_->flight(lost.slot, lost.accusation.slice_id), now());
   }
-  slicer_->worker_lost(lost.slot, lost.incarnation, lost.accusation, now());
-  if (observer_ && !expected) observer_->worker_lost(lost.slot, lost.accusation);
+  auto accusation = lost.accusation;
+  accusation.plugin = accused_plugin(accusation, plan_.plugins);
+  slicer_->worker_lost(lost.slot, lost.incarnation, accusation, now());
+  if (observer_ && !expected) observer_->worker_lost(lost.slot, accusation);
 }
 
 void JobRuntime::carry_out(const supervisor::JobFailed& failed) {

@@ -35,8 +35,10 @@ struct Accusation {
   std::int64_t offset = -1;    ///< first offset of the batch in hand
   std::uint32_t position = 0;  ///< index in that batch of the record in the plugin's hands
   ipc::Phase phase = ipc::Phase::Idle;
-  int code = 0;      ///< the signal, or the exit code
-  std::string text;  ///< one line for people: "SIGSEGV in put", "no answer from flush for 60 s"
+  std::uint32_t plugin_place = 0;  ///< of the plugin called last: 1 for the chain's first; 0: none
+  std::string plugin;  ///< its alias, empty where not known; whoever knows the chain fills it in
+  int code = 0;        ///< the signal, or the exit code
+  std::string text;    ///< one line for people: "SIGSEGV in put", "no answer from flush for 60 s"
 };
 
 }  // namespace sluice::slicer

@@ -16,7 +16,7 @@ std::int64_t batch_in_hand(const Accusation& accusation) {
 
 state::SliceError error_of(const Accusation& accusation) {
   return {.stage = accusation.cause == LossCause::Hang ? "HANG" : "CRASH",
-          .plugin = {},
+          .plugin = accusation.plugin,
           .code = accusation.code,
           .message = accusation.text};
 }

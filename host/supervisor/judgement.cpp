@@ -55,11 +55,13 @@ void name_slice(Accusation& accusation, const LastWords& words) {
     accusation.slice_id = words.note->slice_id;
     accusation.offset = words.note->offset;
     accusation.position = words.note->position;
+    accusation.plugin_place = words.note->plugin_place;
     accusation.phase = words.note->phase;
   } else if (words.pulse) {
     accusation.slice_id = words.pulse->slice_id;
     accusation.offset = words.pulse->offset;
     accusation.position = words.pulse->position;
+    accusation.plugin_place = words.pulse->plugin_place;
     accusation.phase = words.pulse->phase;
   }
 }

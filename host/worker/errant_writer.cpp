@@ -42,6 +42,18 @@ std::string where_of(const Letter& letter) {
          std::to_string(letter.record->offset);
 }
 
+/// The alias itself where that does not tell: a transform may be called like its job, as the sink
+/// is.
+std::string type_of(const std::string& alias, const std::vector<PluginInstance>& plugins) {
+  const std::string* type = nullptr;
+  for (const PluginInstance& plugin : plugins) {
+    if (plugin.alias != alias) continue;
+    if (type != nullptr && *type != plugin.type) return alias;
+    type = &plugin.type;
+  }
+  return type != nullptr ? *type : alias;
+}
+
 /// Connect's word for the call in which a record failed; CRASH and HANG are their own.
 std::string stage_of(const std::string& call) {
   if (call == dead_letter::kStageCrash || call == dead_letter::kStageHang) return call;
@@ -119,12 +131,9 @@ void ErrantWriter::collect(SliceRun& run) {
 dead_letter::Cause ErrantWriter::cause_of(const SliceRun& run, const ErrantRecord& errant) const {
   dead_letter::Cause cause;
   cause.stage = stage_of(errant.stage);
-  cause.plugin = errant.plugin;
+  cause.plugin = type_of(errant.plugin, parameters_.plugins);
   cause.why = errant.why;
   if (cause.stage != errant.stage) cause.call = errant.stage;
-  for (const PluginInstance& instance : parameters_.plugins) {
-    if (instance.alias == errant.plugin) cause.plugin = instance.type;
-  }
   const bool is_death =
       cause.stage == dead_letter::kStageCrash || cause.stage == dead_letter::kStageHang;
   const ipc::Verdict* verdict = run.slice->verdict.get();

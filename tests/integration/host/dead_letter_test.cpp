@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
+#include "host/worker/sha256.hpp"
 #include "integration/host/job_fixture.hpp"
 #include "rig/topic_reader.hpp"
 
@@ -114,6 +115,27 @@ TEST_CASE("a record that kills its worker is one dead letter with signal and plu
   CHECK(dlq[0].header("__connect.errors.class.name") == "fault");
   CHECK(dlq[0].header("__sluice.errors.signal") == "11");
   CHECK(dlq[0].header("__sluice.errors.plugin.sha256").size() == 64);
+}
+
+TEST_CASE(
+    "a record that kills a processor is a dead letter of that processor, not of the sink (F6)",
+    "[dead_letter]") {
+  JobFixture kafka;
+  fill(kafka, "boom!");
+  const std::string chain =
+      "transforms = [{ name = \"small\", type = \"filter\", value.size.max = 1000 },\n"
+      "              { name = \"drift\", type = \"fragile\", crash.value = \"boom!\" }]\n";
+  const auto run = kafka.run(kafka.job("archive", tolerant(kHundreds + chain)));
+  REQUIRE(run->wait() == 0);
+  INFO(run->err());
+  CHECK(kafka.deliveries().size() == 299);
+  const auto dlq = letters(kafka);
+  REQUIRE(dlq.size() == 1);
+  CHECK(dlq[0].value == "boom!");
+  CHECK(dlq[0].header("__connect.errors.stage") == "CRASH");
+  CHECK(dlq[0].header("__connect.errors.class.name") == "fragile");
+  const auto digest = worker::sha256_of_file(SLUICE_PLUGIN_DIR "/fragile_processor.so");
+  CHECK(dlq[0].header("__sluice.errors.plugin.sha256") == digest.value());
 }
 
 TEST_CASE("B09 records rejected without a text are dead letters of the same bytes",

@@ -128,6 +128,17 @@ TEST_CASE("what killed its worker names worker, signal and plugin digest after C
   CHECK(headers_of(hang)[7] == "__connect.errors.exception.class.name=WorkerHung");
 }
 
+TEST_CASE("a death in nobody knows which plugin names none, and has no digest", "[dead_letter]") {
+  const Cause cause{std::string{kStageCrash}, "", "", "SIGSEGV in process",
+                    WorkerDeath{"1 pid 4711", 11, ""}};
+  const DeadLetter letter{record_of("k", "v"), kOrigin, cause, Context::Full};
+  const Texts headers = headers_of(letter);
+  REQUIRE(headers.size() == 12);
+  CHECK(headers[6] == "__connect.errors.class.name=");
+  CHECK(headers[9] == "__connect.errors.exception.stacktrace=WorkerCrashed: SIGSEGV in process");
+  CHECK(headers.back() == "__sluice.errors.signal=11");
+}
+
 TEST_CASE("a record without a timestamp gets the time of its letter", "[dead_letter]") {
   sluice_record record = record_of("k", "v");
   record.timestamp_ms = -1;

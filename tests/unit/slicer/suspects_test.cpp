@@ -93,6 +93,26 @@ TEST_CASE("a suspect that dies alone is charged, and used up it halts its partit
   CHECK(world.slicer().counts().charged == 4);
 }
 
+TEST_CASE("a slice that halts by its crashes names the plugin that crashed", "[slicer]") {
+  auto options = workers(1);
+  options.attempts_max = 1;
+  SlicerFixture world{options};
+  world.found(1, 100);
+  world.all_ready();
+  Accusation accusation = killed(world.in_ring(0).slice_id);
+  accusation.cause = LossCause::Crash;
+  accusation.blame = Blame::Record;
+  accusation.phase = ipc::Phase::Process;
+  accusation.plugin = "big";
+  for (int death = 0; death < 2; ++death) {
+    world.lose(0, accusation);
+    world.ready(0);
+    world.advance(60'000);
+  }
+  REQUIRE(world.halted.size() == 1);
+  CHECK(world.halted[0].error.plugin == "big");
+}
+
 TEST_CASE("under park a poison slice is set aside and its partition goes on (B15)", "[slicer]") {
   SlicerFixture world{workers(1, OnFailure::Park)};
   world.found(1, 300);

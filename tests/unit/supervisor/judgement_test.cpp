@@ -46,6 +46,16 @@ TEST_CASE("a fault on the task thread can blame a record", "[supervisor]") {
   CHECK(accusation.code == signal);
 }
 
+TEST_CASE("an accusation has the plugin's place from the note, else from the pulse",
+          "[supervisor]") {
+  LastWords said = words(ExitStatus::Kind::Signalled, SIGSEGV);
+  said.pulse->plugin_place = 2;
+  CHECK(judge(said).plugin_place == 2);
+  said.note = note(SIGSEGV, ipc::CrashThread::Task);
+  said.note->plugin_place = 1;
+  CHECK(judge(said).plugin_place == 1);
+}
+
 TEST_CASE("a fault on another thread blames nobody", "[supervisor]") {
   LastWords said = words(ExitStatus::Kind::Signalled, SIGSEGV);
   said.note = note(SIGSEGV, ipc::CrashThread::Other);

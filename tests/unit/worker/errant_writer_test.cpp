@@ -329,6 +329,24 @@ TEST_CASE("a record that is set aside becomes a letter without any plugin seeing
   CHECK(letter.header("__sluice.errors.plugin.sha256") == digest);
 }
 
+TEST_CASE("class.name is the plugin's name, or the alias where transform and sink share that",
+          "[worker]") {
+  const auto class_of_death_in = [](const std::vector<PluginInstance>& plugins) {
+    TaskWorld world;
+    tolerate(world);
+    fill(world, 0, "boom");
+    world.parameters.plugins = plugins;
+    world.then([&] { world.dead_letter(1, 0, 1, {{"out", "CRASH", "SIGSEGV"}, 1, 0, 11, {}}); });
+    world.run();
+    return world.outlet.sent.at(0).header("__connect.errors.class.name");
+  };
+  const PluginInstance sink{PluginKind::Sink, "file", "out", {}, {}, {}};
+  const PluginInstance other{PluginKind::Processor, "filter", "big", {}, {}, {}};
+  const PluginInstance twin{PluginKind::Processor, "filter", "out", {}, {}, {}};
+  CHECK(class_of_death_in({other, sink}) == "file");
+  CHECK(class_of_death_in({twin, sink}) == "out");
+}
+
 TEST_CASE("a record that its plugin refused is set aside with the plugin's stage", "[worker]") {
   TaskWorld world;
   tolerate(world);
