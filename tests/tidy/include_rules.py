@@ -55,7 +55,6 @@ HOST_EDGES = {
         "slicer",
         "state",
         "supervisor",
-        "worker",
     ],
     "rest": ["job", "kafka", "log", "slicer", "state", "supervisor"],
     "main.cpp": ["cli", "log"],

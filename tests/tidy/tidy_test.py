@@ -213,6 +213,9 @@ class IncludeTest(RuleTest):
         self.assert_direction("host/log/a.cpp", ['"host/base/clock.hpp"'], ['"host/job/job.hpp"'])
         self.assert_direction("host/new_folder/a.cpp", [], ['"host/log/logger.hpp"'])
         self.assert_direction(
+            "host/cli/a.cpp", ['"host/job/host.hpp"'], ['"host/worker/plugin_module.hpp"']
+        )
+        self.assert_direction(
             "host/main.cpp", ['"host/cli/command_line.hpp"'], ['"host/kafka/admin.hpp"']
         )
 
