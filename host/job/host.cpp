@@ -80,9 +80,8 @@ Result<std::unique_ptr<Host>> Host::open(const HostOptions& options, const Clock
   keep_large_buffers_out_of_the_heap();
   take_all_descriptors();
   auto lock = state::DirectoryLock::acquire(
-      options.state_dir, kLockPatience, [&log](const std::string& holders) {
-        log.warning("state directory is held by " + holders + "; waiting for them to be gone");
-      });
+      options.state_dir, kLockPatience,
+      [&log](const std::string& in_use) { log.warning(in_use + "; waiting for it to end"); });
   if (!lock) return lock.error();
   auto store = state::open_sqlite_store(*lock);
   if (!store) return store.error();

@@ -3,6 +3,7 @@
 // it.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <regex>
 
 #include "integration/host/delivery_proof.hpp"
 #include "integration/host/job_fixture.hpp"
@@ -44,6 +45,13 @@ class SlowJob {
 
   JobFixture kafka;
 };
+
+bool waits_for_state_dir(const Program& host) {
+  const std::regex line{
+      "warning state directory: [^:]+: is in use by pid [0-9, ]+; stop that host, "
+      "or name another state.dir; waiting for it to end"};
+  return std::regex_search(host.err(), line);
+}
 
 /// Looks at the stored frontiers as often as it is asked; none of them may ever go back.
 class FrontierWatch {
@@ -114,7 +122,7 @@ TEST_CASE(
   const auto second = job.run();
   const auto second_waits = [&] {
     frontiers.look();
-    return second->err().find("state directory is held by") != std::string::npos;
+    return waits_for_state_dir(*second);
   };
   REQUIRE(eventually(second_waits));
   CHECK(second->err().find(std::to_string(first->pid())) != std::string::npos);
@@ -144,8 +152,7 @@ TEST_CASE(
   const auto zombies = workers_below(first->pid());
   REQUIRE(zombies.size() == 2);
   const auto second = job.run();
-  REQUIRE(eventually(
-      [&] { return second->err().find("state directory is held by") != std::string::npos; }));
+  REQUIRE(eventually([&] { return waits_for_state_dir(*second); }));
   first->kill();
   REQUIRE(eventually([&] { return second->err().find("starts at") != std::string::npos; }));
   for (const auto zombie : zombies) CHECK(has_ended(zombie));
