@@ -2,6 +2,7 @@
 #include <boost/program_options.hpp>
 #include <iostream>
 #include <map>
+#include <sstream>
 
 #include "host/cli/command.hpp"
 #include "host/cli/setup.hpp"
@@ -66,6 +67,14 @@ JobFiles load_jobs(const std::vector<std::filesystem::path>& files,
   return jobs;
 }
 
+/// A line for each problem: a line feed in a line of the log would be written as \n.
+void log_problems(const log::Logger& log, const std::vector<Error>& errors) {
+  for (const auto& error : errors) {
+    std::istringstream lines{error.message()};
+    for (std::string line; std::getline(lines, line);) log.error(line);
+  }
+}
+
 int check(const JobFiles& jobs) {
   for (const auto& plan : jobs.plans) std::cout << plan.config.name << ": ok\n";
   for (const auto& error : jobs.errors) std::cerr << "sluice: error: " << error.message() << '\n';
@@ -97,7 +106,7 @@ int run_with(const std::string& config_file, bool only_check) {
   if (!host) return fail_with(host.error());
   auto control = rest::ControlSocket::open(**host, listen_addresses(*config), log);
   if (!control) return fail_with(control.error());
-  for (const auto& error : jobs.errors) log.error(error.message());
+  log_problems(log, jobs.errors);
   for (auto& plan : jobs.plans) (*host)->add_job(std::move(plan), nullptr, job::StartBy::Host);
   log.info("host is up: " + std::to_string(jobs.plans.size()) + " jobs of " + config->jobs_dir);
   (*host)->run(job::Host::Until::Stopped);

@@ -36,6 +36,21 @@ TEST_CASE("a job file that is wrong costs its own job only, and SIGTERM ends the
   CHECK(host->err().find("host has drained") != std::string::npos);
 }
 
+TEST_CASE("each problem of a job file is a line of the host's log", "[host]") {
+  JobFixture kafka;
+  put_job(kafka, "broken",
+          "connector.class = \"ledger\"\ntopics = [\"orders\"]\ntask.max = 2\nslice.max = 3\n");
+  const auto host = kafka.host();
+  REQUIRE(eventually([&] { return host->err().find("host is up") != std::string::npos; }));
+  REQUIRE(host->stop(std::chrono::seconds{20}) == 0);
+  INFO(host->err());
+  for (const auto* key : {"task\\.max", "slice\\.max"}) {
+    const std::regex line{std::string{"(^|\n)[^ \n]+ error [^\n]*broken\\.toml:[^\n]*"} + key};
+    CHECK(std::regex_search(host->err(), line));
+  }
+  CHECK(host->err().find("\\n") == std::string::npos);
+}
+
 TEST_CASE("log.format = journald puts a priority before every line of the host", "[host]") {
   JobFixture kafka;
   kafka.topic("orders", 1);
