@@ -105,6 +105,13 @@ void print_heading(std::ostream& out, const json::value& job) {
   }
 }
 
+/// The same offset as the log's line names: not the frontier, which may be lower.
+std::string text_of_partition(const json::value& row) {
+  const auto& offset = at(row, "halted_at");
+  return (offset.is_null() ? std::string{} : "halted at offset " + text(offset) + ": ") +
+         text(row, "text");
+}
+
 void print_partitions(std::ostream& out, Look look, const json::value& job) {
   print_rows(out, look, at(job, "partitions"),
              {{"PARTITION", place},
@@ -114,7 +121,7 @@ void print_partitions(std::ostream& out, Look look, const json::value& job) {
               member("LAG", "lag"),
               member("WORKER", "worker"),
               member("WAIT", "wait"),
-              member("TEXT", "text")},
+              {"TEXT", text_of_partition}},
              "no partitions yet");
 }
 

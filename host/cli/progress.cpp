@@ -120,7 +120,10 @@ void print_summary(std::ostream& out, const job::JobStatus& status) {
   for (const auto& partition : status.slices.partitions) {
     if (partition.state != slicer::PartitionState::Halted) continue;
     out << status.topics[partition.tp.topic] << '-' << partition.tp.partition
-        << " halted at offset " << partition.frontier << ": " << partition.text << '\n';
+        << " halted at offset " << partition.halted_at << ": " << partition.text;
+    // What is settled ends before the slice or the group of the offset that failed.
+    if (partition.frontier != partition.halted_at) out << "; frontier " << partition.frontier;
+    out << '\n';
   }
 }
 

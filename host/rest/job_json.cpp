@@ -63,6 +63,7 @@ json::object partition_json(const job::JobStatus& status,
   object["slices_settled"] = partition.slices_settled;
   object["records_in"] = partition.totals.in;
   if (partition.attempt > 0) object["attempt"] = partition.attempt;
+  if (partition.halted_at >= 0) object["halted_at"] = partition.halted_at;
   if (!partition.text.empty()) object["text"] = partition.text;
   return object;
 }

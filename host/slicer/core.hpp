@@ -114,6 +114,7 @@ class Core {
   };
   struct HaltedAt {
     std::uint64_t slice_id = 0;
+    std::int64_t offset = 0;  ///< as Halted's
     state::SliceError error;
   };
   struct WaitingWorker {

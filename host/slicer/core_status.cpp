@@ -51,7 +51,10 @@ PartitionStatus Core::status_of(PartitionIndex index, Milliseconds now) const {
   if (partition.halted) {
     status.state = PartitionState::Halted;
     const auto halt = halts_.find(index);
-    if (halt != halts_.end()) status.text = halt->second.error.message;
+    if (halt != halts_.end()) {
+      status.halted_at = halt->second.offset;
+      status.text = halt->second.error.message;
+    }
     return status;
   }
   if (partition.finish == Finish::Finished) {

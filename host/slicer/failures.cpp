@@ -111,7 +111,7 @@ void Core::halt(Partition& partition, Slice* slice, state::SliceError error, Mil
       halted.offset = slice->failed_at;
     }
   }
-  halts_[index_of(partition)] = {halted.slice_id, std::move(error)};
+  halts_[index_of(partition)] = {halted.slice_id, halted.offset, std::move(error)};
   update_finish(partition);
   if (slice != nullptr) schedule_restart(partition, now);
 }

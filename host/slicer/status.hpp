@@ -48,6 +48,7 @@ struct PartitionStatus {
   std::int64_t frontier = 0;
   std::int64_t durable_frontier = -1;  ///< -1: not even the start is durable yet
   std::int64_t visible_end = -1;       ///< -1: unknown
+  std::int64_t halted_at = -1;         ///< the offset that failed, as Halted's; -1: not halted
   std::int64_t lag = 0;                ///< visible end - frontier, never negative
   std::uint32_t in_flight = 0;
   std::uint64_t slices_settled = 0;

@@ -24,6 +24,25 @@ TEST_CASE("in a pipe a line is due every 5 s, so that no status is made between"
   CHECK(progress.is_due(Milliseconds{5'000}));
 }
 
+TEST_CASE("the summary of a halt names the offset that failed, and the frontier if it is another",
+          "[progress]") {
+  auto status = status_after(0);
+  status.topics = {"orders"};
+  auto& partition = status.slices.partitions.emplace_back();
+  partition.tp = {0, 1};
+  partition.state = slicer::PartitionState::Halted;
+  partition.halted_at = 150;
+  partition.frontier = 100;
+  partition.text = "disk full";
+  std::ostringstream out;
+  print_summary(out, status);
+  CHECK_THAT(out.str(),
+             Catch::EndsWith("orders-1 halted at offset 150: disk full; frontier 100\n"));
+  status.slices.partitions[0].frontier = 150;
+  print_summary(out, status);
+  CHECK_THAT(out.str(), Catch::EndsWith("orders-1 halted at offset 150: disk full\n"));
+}
+
 TEST_CASE("a terminal's line is due at every look", "[progress]") {
   std::ostringstream out;
   Progress progress{out, Progress::Look::Terminal};

@@ -105,6 +105,7 @@ TEST_CASE("a halt names the offset that failed, the frontier stays before its sl
   world.send(0, report);
   REQUIRE(world.halted.size() == 1);
   CHECK(world.halted[0].offset == 50);
+  CHECK(world.status(0).halted_at == 50);
   CHECK(world.status(0).frontier == 0);
 }
 
