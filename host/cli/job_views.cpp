@@ -253,8 +253,11 @@ void show_recovery(std::ostream& out, Look look, const json::value& answer) {
 }
 
 void show_reset(std::ostream& out, Look, const json::value& answer) {
-  out << "the next start begins at " << text(answer, "start_from")
-      << "; start it with `sluice job resume`\n";
+  // Only a job that somebody has stopped can be resumed.
+  const bool stopped = at(answer, "state") == json::value("STOPPED");
+  const auto* const command = stopped ? "resume" : "restart";
+  out << "the next start begins at " << text(answer, "start_from") << "; start it with `sluice job "
+      << command << ' ' << text(answer, "name") << "`\n";
 }
 
 }  // namespace sluice::cli

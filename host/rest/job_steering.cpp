@@ -84,9 +84,10 @@ void JobSteering::reset_offsets(const Request& request, const std::string& job, 
   const auto from = reader.text("from");
   if (!from) reader.refuse("from", "must be frontier, group, earliest, latest or a time");
   if (const auto fine = reader.finish(); !fine) return answer(error_response(fine.error()));
-  host_.reset_offsets(job, *from, [from, answer = std::move(answer)](const Result<>& done) {
+  host_.reset_offsets(job, *from, [this, job, from, answer = std::move(answer)](const auto& done) {
     if (!done) return answer(error_response(done.error()));
-    answer(ok({{"start_from", *from}}));
+    const auto state = job::job_state_name(host_.status(job)->state);
+    answer(ok({{"name", job}, {"state", state}, {"start_from", *from}}));
   });
 }
 

@@ -259,7 +259,9 @@ TEST_CASE("a stopped job's offsets are reset: its next start begins there, once,
   };
   stop();
   CHECK(kafka.sluice_job({"offsets", "archive", "--from", "yesterday"}).exit == 1);
-  REQUIRE(kafka.sluice_job({"offsets", "archive", "--from", "earliest"}).exit == 0);
+  const auto reset = kafka.sluice_job({"offsets", "archive", "--from", "earliest"});
+  REQUIRE(reset.exit == 0);
+  CHECK(contains(reset.out, "`sluice job resume archive`"));
   REQUIRE(host->stop() == 0);  // what was said is durable
   host = kafka.host();
   REQUIRE(eventually([&] { return is(kafka, "STOPPED"); }));
