@@ -15,18 +15,6 @@ const Companion& of_slice(const std::vector<Companion>& all, std::uint64_t slice
   return *found;
 }
 
-/// A transform may be called like its job, as the sink is: then nobody can tell which one it was.
-std::string digest_of(const std::string& alias,
-                      const std::vector<worker::PluginInstance>& plugins) {
-  std::string digest;
-  for (const auto& plugin : plugins) {
-    if (plugin.alias != alias) continue;
-    if (!digest.empty() && digest != plugin.sha256) return {};
-    digest = plugin.sha256;
-  }
-  return digest;
-}
-
 }  // namespace
 
 ipc::Verdict verdict_of(const slicer::DeadLetterReason& reason,
@@ -36,7 +24,8 @@ ipc::Verdict verdict_of(const slicer::DeadLetterReason& reason,
   verdict.worker_slot = reason.slot;
   // The signal, for CRASH and HANG; for other stages the worker does not look at it.
   verdict.signal = static_cast<std::int32_t>(reason.error.code);
-  verdict.plugin_sha256 = digest_of(verdict.text.plugin, plugins);
+  verdict.plugin_sha256 =
+      of_plugins(plugins, verdict.text.plugin, &worker::PluginInstance::sha256).value_or("");
   return verdict;
 }
 

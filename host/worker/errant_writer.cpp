@@ -42,18 +42,6 @@ std::string where_of(const Letter& letter) {
          std::to_string(letter.record->offset);
 }
 
-/// The alias itself where that does not tell: a transform may be called like its job, as the sink
-/// is.
-std::string type_of(const std::string& alias, const std::vector<PluginInstance>& plugins) {
-  const std::string* type = nullptr;
-  for (const PluginInstance& plugin : plugins) {
-    if (plugin.alias != alias) continue;
-    if (type != nullptr && *type != plugin.type) return alias;
-    type = &plugin.type;
-  }
-  return type != nullptr ? *type : alias;
-}
-
 /// Connect's word for the call in which a record failed; CRASH and HANG are their own.
 std::string stage_of(const std::string& call) {
   if (call == dead_letter::kStageCrash || call == dead_letter::kStageHang) return call;
@@ -131,7 +119,8 @@ void ErrantWriter::collect(SliceRun& run) {
 dead_letter::Cause ErrantWriter::cause_of(const SliceRun& run, const ErrantRecord& errant) const {
   dead_letter::Cause cause;
   cause.stage = stage_of(errant.stage);
-  cause.plugin = type_of(errant.plugin, parameters_.plugins);
+  cause.plugin =
+      of_plugins(parameters_.plugins, errant.plugin, &PluginInstance::type).value_or(errant.plugin);
   cause.why = errant.why;
   if (cause.stage != errant.stage) cause.call = errant.stage;
   const bool is_death =

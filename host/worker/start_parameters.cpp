@@ -189,6 +189,17 @@ StartParameters decode_document(const json::value& document, JsonFault& fault) {
 
 }  // namespace
 
+std::optional<std::string> of_plugins(const std::vector<PluginInstance>& plugins,
+                                      std::string_view alias, std::string PluginInstance::*member) {
+  std::optional<std::string> found;
+  for (const PluginInstance& plugin : plugins) {
+    if (plugin.alias != alias) continue;
+    if (found && *found != plugin.*member) return std::nullopt;
+    found = plugin.*member;
+  }
+  return found;
+}
+
 std::string encode(const StartParameters& parameters) {
   json::object object{{"format", kFormat},
                       {"job", parameters.job},

@@ -48,6 +48,11 @@ struct PluginInstance {
   friend bool operator==(const PluginInstance&, const PluginInstance&) = default;
 };
 
+/// `member` of the plugins that the job calls `alias`. A transform may be called like its job, as
+/// the sink is: nothing where they differ, and where there is none.
+std::optional<std::string> of_plugins(const std::vector<PluginInstance>& plugins,
+                                      std::string_view alias, std::string PluginInstance::*member);
+
 struct BatchLimits {
   std::uint32_t records_max = 1000;
   std::uint64_t bytes_max = 1 << 20;
